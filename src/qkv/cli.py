@@ -1,0 +1,231 @@
+"""The `qkv` command. Every command imports what it needs when it runs, so that `qkv --help` does not wait for torch.
+
+Exit codes: 0 all is well; 1 the work was done and something did not pass; 2 the command was not understood.
+"""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from qkv import __version__
+
+
+class Suggesting(click.Group):
+    """A group of commands that answers a mistyped command with the nearest one."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            raise click.UsageError(f"There is no command {args[0]!r}. {nearest(args[0], self.list_commands(ctx))}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)  # in the order of this file: a student's commands first
+
+
+@click.group(cls=Suggesting, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="qkv")
+def main() -> None:
+    """QKV: build the Transformer from scratch.
+
+    Students need start, check, hint and status; instructors grade and export; authors lint, build and book.
+    """
+
+
+# ---- students
+
+
+@main.command()
+@click.option("--no-browser", is_flag=True, help="Print the addresses only.")
+@click.option("--port", type=click.IntRange(1, 65000), help="Port of the book; JupyterLab takes the next free one.")
+def start(no_browser: bool, port: int | None) -> None:
+    """Serve the book and JupyterLab on notebooks/, until Ctrl-C."""
+    from qkv import serve
+
+    sys.exit(serve.start(port=port, browser=not no_browser))
+
+
+@main.command()
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH...")
+def check(paths: tuple[Path, ...]) -> None:
+    """Check notebooks or .py files, as check() does in the notebook.
+
+    A folder stands for the notebooks and .py files in it. The exit code is 0 when all that is started passes.
+    """
+    files = [file for path in paths for file in checkable(path)]
+
+    from qkv import checking
+
+    sys.exit(checking.check_paths(files))
+
+
+@main.command()
+@click.argument("exercise")
+def hint(exercise: str) -> None:
+    """Show the next hint for EXERCISE, gentlest first."""
+    name = known_exercise(exercise)
+
+    from qkv import checking
+
+    click.echo(checking.next_hint(name))
+
+
+@main.command()
+def status() -> None:
+    """Show your progress: a bar per chapter, and what comes next."""
+    from qkv import progress
+
+    click.echo(progress.status_text())
+
+
+@main.command()
+def doctor() -> None:
+    """Say what this machine has: versions, devices, sandbox."""
+    from qkv import doctor as examination
+
+    click.echo(examination.report())
+
+
+# ---- instructors
+
+
+@main.command()
+@click.argument("submissions", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path), help="Where results go.")
+@click.option("--jobs", type=click.IntRange(min=1), help="Workers; as many as there are cores unless said.")
+@click.option("--engine", type=click.Choice(["local", "dask"]), default="local", show_default=True)
+@click.option("--scheduler", metavar="ADDRESS", help="Of the Dask cluster, with --engine dask.")
+@click.option(
+    "--timeout", type=click.FloatRange(min=0, min_open=True), default=30.0, show_default=True, help="Seconds a sitting."
+)
+@click.option("--memory", type=click.IntRange(min=64), default=2048, show_default=True, help="Megabytes a sitting.")
+@click.option("--exercises", metavar="A,B", help="Grade these only.")
+@click.option("--seed", type=int, help="The same seed gives the same grades; inputs are fresh each run without one.")
+@click.option("--no-resume", is_flag=True, help="Grade all again, also what an interrupted run has finished.")
+@click.option("--trust-submissions", is_flag=True, help="Grade where there is no sandbox. Their code runs as you.")
+def grade(
+    submissions: Path,
+    out: Path,
+    jobs: int | None,
+    engine: str,
+    scheduler: str | None,
+    timeout: float,
+    memory: int,
+    exercises: str | None,
+    seed: int | None,
+    no_resume: bool,
+    trust_submissions: bool,
+) -> None:
+    """Grade a class: SUBMISSIONS holds one folder or file per student."""
+    if scheduler and engine != "dask":
+        raise click.UsageError("--scheduler is the address of a Dask cluster: add --engine dask.")
+    chosen = [known_exercise(name.strip()) for name in exercises.split(",") if name.strip()] if exercises else None
+
+    from qkv import grading
+
+    code = grading.grade(
+        submissions,
+        out,
+        jobs=jobs,
+        engine=engine,
+        scheduler=scheduler,
+        timeout=timeout,
+        memory=memory,
+        exercises=chosen,
+        seed=seed,
+        resume=not no_resume,
+        trust_submissions=trust_submissions,
+    )
+    sys.exit(code)
+
+
+@main.command()
+@click.argument("directory", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--format", "kind", required=True, type=click.Choice(["gradescope", "canvas", "moodle", "csv"]))
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="The file to write.")
+def export(directory: Path, kind: str, out: Path) -> None:
+    """Turn the results in DIR into a file for the LMS."""
+    if not (directory / "results.jsonl").exists():
+        raise click.UsageError(f"There is no results.jsonl in {directory}. Name a folder that `qkv grade --out` wrote.")
+
+    from qkv import grading
+
+    sys.exit(grading.export(directory, kind, out))
+
+
+# ---- authors
+
+
+@main.command()
+@click.argument("names", nargs=-1, metavar="[EXERCISE|CHAPTER]...")
+def lint(names: tuple[str, ...]) -> None:
+    """Prove the exercises: all of them, or those that are named."""
+    from qkv import exercises
+    from qkv import lint as gate
+
+    sys.exit(gate.run([known_exercise(name, exercises.CHAPTERS) for name in names]))
+
+
+@main.command()
+@click.argument("stems", nargs=-1, metavar="[CHAPTER]...")
+@click.option("--check", is_flag=True, help="Write nothing; say which editions are stale.")
+def build(stems: tuple[str, ...], check: bool) -> None:
+    """Make the student and the solved edition from book/chapters."""
+    from qkv import authoring
+
+    sys.exit(authoring.build(list(stems) or None, check))
+
+
+@main.command()
+@click.option("--serve", is_flag=True, help="Serve it when it is built.")
+def book(serve: bool) -> None:
+    """Build the HTML book."""
+    from qkv import authoring
+
+    sys.exit(authoring.book(serve))
+
+
+# ---- what commands accept
+
+
+def checkable(path: Path) -> list[Path]:
+    """The files that `path` stands for."""
+    if path.is_dir():
+        if not (files := notebooks_and_scripts(path)):
+            raise click.UsageError(f"There is no notebook and no .py file in {path}.")
+        return files
+    if not path.exists():
+        beside = [str(file) for file in notebooks_and_scripts(path.parent)] if path.parent.is_dir() else []
+        raise click.UsageError(f"There is no file {path}. {nearest(str(path), beside)}".rstrip())
+    if path.suffix not in {".ipynb", ".py"}:
+        raise click.UsageError(f"{path} is neither a notebook (.ipynb) nor a .py file.")
+    return [path]
+
+
+def notebooks_and_scripts(folder: Path) -> list[Path]:
+    return sorted(file for file in folder.iterdir() if file.suffix in {".ipynb", ".py"})
+
+
+def known_exercise(name: str, chapters: Sequence[str] = ()) -> str:
+    """`name`, if there is an exercise of that name, or one of the `chapters`."""
+    from qkv import exercises
+
+    try:
+        return name if name in chapters else exercises.find(name).name
+    except exercises.UnknownExercise as unknown:
+        text = str(unknown)
+        raise click.UsageError(text[:1].upper() + text[1:]) from unknown
+
+
+def nearest(word: str, known: list[str]) -> str:
+    """`Did you mean …?`, or what there is to choose from; nothing where there is nothing."""
+    near = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
+    if near:
+        return f"Did you mean {near[0]}?"
+    return f"There are: {', '.join(known)}." if 0 < len(known) <= 20 else ""
