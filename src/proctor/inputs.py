@@ -1,0 +1,128 @@
+"""Fresh inputs for probes.
+
+Every draw is named by a key: what is drawn, its shape, its seed. Where the numbers come from is the business of the
+source in force. On the trusted side that is `Salted`, which hashes a secret salt with the key and records what it drew;
+everywhere else it is `Replay`, which hands out those recordings. So a probe reads the same everywhere, student code sees
+inputs but never the salt, and an answer cannot be prepared for numbers that do not exist yet.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeVar
+
+import torch
+from torch import Tensor, nn
+
+Seed = int | str
+Draws = dict[str, Tensor]
+Module = TypeVar("Module", bound=nn.Module)
+
+
+class UnknownDraw(LookupError):
+    """A probe asked for an input that the reference never needed."""
+
+
+class Salted:
+    """Draw from a generator that is seeded by salt and key, and remember the draw."""
+
+    def __init__(self, salt: str = "") -> None:
+        self.salt = salt
+        self.table: Draws = {}
+
+    def __call__(self, key: str, make: Callable[[torch.Generator], Tensor]) -> Tensor:
+        if key not in self.table:
+            digest = hashlib.sha256(f"{self.salt}\n{key}".encode()).digest()
+            source = torch.Generator().manual_seed(int.from_bytes(digest[:7], "big"))
+            self.table[key] = make(source)
+        return self.table[key].clone()
+
+
+class Replay:
+    """Hand out draws that were recorded before; nothing new can be drawn."""
+
+    def __init__(self, table: Mapping[str, Tensor]) -> None:
+        self.table = table
+
+    def __call__(self, key: str, make: Callable[[torch.Generator], Tensor]) -> Tensor:
+        if key not in self.table:
+            raise UnknownDraw(key)
+        return self.table[key].clone()
+
+
+_source: ContextVar[Salted | Replay] = ContextVar("source")
+
+
+@contextmanager
+def drawing(source: Salted | Replay) -> Iterator[Mapping[str, Tensor]]:
+    """Let every draw inside the block come from this source; gives its table."""
+    token = _source.set(source)
+    try:
+        yield source.table
+    finally:
+        _source.reset(token)
+
+
+def _draw(kind: str, shape: tuple[int, ...], seed: Seed, make: Callable[[torch.Generator], Tensor]) -> Tensor:
+    source = _source.get(None)
+    if source is None:  # outside of a check: an author trying a probe by hand
+        source = Salted()
+    return source(f"{kind} {list(shape)} {seed}", make)
+
+
+def normal(
+    *shape: int, seed: Seed, mean: float = 0.0, std: float = 1.0, dtype: torch.dtype = torch.float32
+) -> Tensor:
+    """Draw a Gaussian tensor. The same seed gives the same numbers in every dtype, up to its rounding."""
+    sample = _draw("normal", shape, seed, lambda g: torch.randn(shape, generator=g, dtype=torch.float64))
+    return (mean + std * sample).to(dtype)
+
+
+def uniform(
+    *shape: int, seed: Seed, low: float = 0.0, high: float = 1.0, dtype: torch.dtype = torch.float32
+) -> Tensor:
+    """Draw from the interval [low, high)."""
+    sample = _draw("uniform", shape, seed, lambda g: torch.rand(shape, generator=g, dtype=torch.float64))
+    return (low + (high - low) * sample).to(dtype)
+
+
+def integers(low: int, high: int, *shape: int, seed: Seed) -> Tensor:
+    """Draw int64 from low (included) to high (excluded)."""
+    return _draw(f"integers {low} {high}", shape, seed, lambda g: torch.randint(low, high, shape, generator=g))
+
+
+def booleans(*shape: int, seed: Seed, p: float = 0.5) -> Tensor:
+    """Draw True with probability p."""
+    return uniform(*shape, seed=seed, dtype=torch.float64) < p
+
+
+def permutation(n: int, *, seed: Seed) -> Tensor:
+    """Draw the numbers 0 … n-1 in random order."""
+    return _draw("permutation", (n,), seed, lambda g: torch.randperm(n, generator=g))
+
+
+def generator(seed: Seed) -> torch.Generator:
+    """A torch.Generator for exercises that take one."""
+    return torch.Generator().manual_seed(int(integers(0, 2**62, 1, seed=f"generator {seed}")))
+
+
+def seeded(module: Module, dtype: torch.dtype = torch.float32) -> Module:
+    """Fill every parameter from its *name*, so that the order in which a module makes them cannot matter.
+
+    Matrices keep the scale of what passes through them; gains (`*norm*.weight`, `gamma`) scatter around 1, other vectors around 0.
+    """
+    module.to(dtype)
+    with torch.no_grad():
+        for name, parameter in module.named_parameters():
+            values = normal(*parameter.shape, seed=f"parameter {name}", dtype=torch.float64)
+            if parameter.dim() >= 2:
+                values = values / math.sqrt(parameter.shape[-1])
+            else:
+                is_gain = "gamma" in name or ("norm" in name and name.endswith("weight"))
+                values = 0.3 * values + (1.0 if is_gain else 0.0)
+            parameter.copy_(values)
+    return module

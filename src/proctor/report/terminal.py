@@ -1,0 +1,23 @@
+"""A result as text for a terminal: coloured where the terminal takes colour, plain elsewhere."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TextIO
+
+from proctor.result import Result, State
+
+COLOURS: dict[State, str] = {"passed": "32", "not_yet": "33", "not_started": "90", "stopped": "31", "fault": "35"}
+
+
+def text(result: Result, colour: bool = False) -> str:
+    """The result's message, its headline in the colour of its state if asked."""
+    first, *rest = result.message.split("\n")
+    if colour:
+        first = f"\x1b[1;{COLOURS[result.state]}m{first}\x1b[0m"
+    return "\n".join([first, *rest])
+
+
+def takes_colour(stream: TextIO = sys.stdout) -> bool:
+    return stream.isatty() and "NO_COLOR" not in os.environ

@@ -1,0 +1,22 @@
+"""QKV: the Transformer from scratch. In a notebook: `from qkv import check, hint, status, device`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+__all__ = ["check", "device", "figures", "hint", "status"]
+
+if TYPE_CHECKING:
+    from qkv import figures
+    from qkv.checking import check, device, hint, status
+
+
+def __getattr__(name: str) -> Any:  # so that `qkv --help` does not wait for torch
+    import importlib
+
+    if name == "figures":
+        return importlib.import_module("qkv.figures")
+    if name in __all__:
+        return getattr(importlib.import_module("qkv.checking"), name)
+    raise AttributeError(f"module 'qkv' has no attribute {name!r}; it offers {', '.join(__all__)}")

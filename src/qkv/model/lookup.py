@@ -1,0 +1,86 @@
+"""Lookup: a query takes a weighted average of the values, weighted by how well the keys match.
+
+Bahdanau et al. 2015 (soft alignment); Vaswani et al. 2017, section 3.2. Shapes: see model/__init__.py.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from qkv.model.expect import expects
+
+
+@expects(scores="...")
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    """Turn scores into positive weights that sum to 1 along one dimension.
+
+    Args:
+        scores: any real numbers (...), as large as ±1e4; -inf beside finite entries gets the weight 0.
+        dim: the dimension along which the weights sum to 1.
+
+    Returns:
+        weights (...), the shape of scores.
+    """
+    highest = scores.amax(dim=dim, keepdim=True)
+    powers = torch.exp(scores - highest)  # the largest power is exp(0) = 1: nothing overflows
+    return powers / powers.sum(dim=dim, keepdim=True)
+
+
+@expects(q="... query d_k", k="... key d_k")
+def similarity_scores(q: Tensor, k: Tensor) -> Tensor:
+    """Compare every query with every key by their dot product.
+
+    Args:
+        q: queries (..., query, d_k).
+        k: keys (..., key, d_k).
+
+    Returns:
+        scores (..., query, key); entry (i, j) is the dot product of query i and key j.
+    """
+    return q @ k.transpose(-2, -1)
+
+
+@expects(q="... query d_k", k="... key d_k", v="... key d_v")
+def soft_lookup(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Look every query up among the keys, and answer with an average of the values.
+
+    Args:
+        q: queries (..., query, d_k).
+        k: keys (..., key, d_k).
+        v: values (..., key, d_v), one for each key.
+
+    Returns:
+        output (..., query, d_v): for each query the average of the values, weighted by the softmax of its scores.
+    """
+    weights = softmax(similarity_scores(q, k), dim=-1)  # (..., query, key), over keys
+    return weights @ v
+
+
+class SelfAttention(nn.Module):
+    """Let every element of a sequence look up every other: queries, keys and values are all made from it.
+
+    Args:
+        d_model: width of the sequence's vectors.
+        d_k: width of queries and keys.
+        d_v: width of values, and of the output.
+    """
+
+    @expects(d_model="positive", d_k="positive", d_v="positive")
+    def __init__(self, d_model: int, d_k: int, d_v: int) -> None:
+        super().__init__()
+        self.q_proj = nn.Linear(d_model, d_k, bias=False)
+        self.k_proj = nn.Linear(d_model, d_k, bias=False)
+        self.v_proj = nn.Linear(d_model, d_v, bias=False)
+
+    @expects(x="... seq d_model")
+    def forward(self, x: Tensor) -> Tensor:
+        """Attend from every element of x to every element of x, without scaling.
+
+        Args:
+            x: a sequence of vectors (..., seq, d_model).
+
+        Returns:
+            output (..., seq, d_v).
+        """
+        return soft_lookup(self.q_proj(x), self.k_proj(x), self.v_proj(x))
