@@ -1,0 +1,55 @@
+# QKV. The two commands that matter: `make start` and `make test`. Both make the environment .venv first, when it is
+# missing or older than the lock file.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+QKV := $(BIN)/qkv
+ENV := .venv/ready
+
+.DEFAULT_GOAL := help
+.PHONY: help start test book build lint format demo bench clean
+
+help: ## list what make can do
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
+
+start: $(ENV) ## serve the book and JupyterLab on your notebooks (Ctrl-C ends both)
+	@$(QKV) start $(ARGS)
+
+test: export BEGAN := $(shell date +%s)
+test: $(ENV) ## run everything that CI runs
+	@.ci/test
+
+book: $(ENV) ## build the HTML book into _build/html
+	@$(QKV) book
+
+build: $(ENV) ## make notebooks/ and solutions/ from book/chapters
+	@$(QKV) build
+
+lint: $(ENV) ## style, types, and the proof of every exercise
+	@$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy && $(QKV) lint
+
+format: $(ENV) ## let ruff mend what it can
+	@$(BIN)/ruff check --fix && $(BIN)/ruff format
+
+clean: ## remove what was built (not .venv)
+	rm -rf _build .mypy_cache .pytest_cache .ruff_cache
+
+# The file .venv/ready names the folder for which .venv was made: a clone that was moved or copied gets a new one.
+ifneq ($(shell cat $(ENV) 2>/dev/null),$(CURDIR))
+.PHONY: $(ENV)
+endif
+
+$(ENV): requirements.lock pyproject.toml
+	@$(or $(PYTHON),false) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "QKV needs Python 3.11 or newer. Name one: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || .ci/tools python3-venv
+	@if ! $(BIN)/python -m pip --version >/dev/null 2>&1 || { [ -f $(ENV) ] && [ "$$(cat $(ENV))" != "$(CURDIR)" ]; }; then \
+	  echo "Making the environment .venv"; $(PYTHON) -m venv --clear .venv; fi
+	@# -qq: on some machines pip warns about every package that its other indexes don't have
+	@echo "Installing $$(grep '^torch==' requirements.lock) (large: this takes a while the first time)"
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check "$$(grep '^torch==' requirements.lock)"
+	@echo "Installing the rest of requirements.lock ($$(grep -c == requirements.lock) packages)"
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -r requirements.lock
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@printf '%s' "$(CURDIR)" > $(ENV)
+	@echo "Ready. $(QKV) doctor tells what this machine has."
