@@ -7,8 +7,9 @@ Conventions, once for all chapters:
 - A mask is bool and broadcasts to `(..., query, key)`. True means "may attend", as in torch's own fused attention.
   A row that allows nothing is undefined everywhere but in `masked_softmax`.
 - Positions count from 0. Token ids and lengths are int64. `generator` is a `torch.Generator`.
-- Functions do not change their inputs, are deterministic, and are differentiable in every floating input. The result has
-  the device and dtype of the floating inputs; without tensor inputs, `torch.get_default_dtype()`.
-- All projections are `nn.Linear`, with bias unless said otherwise. Parameter names are fixed, their creation order is not.
+- Functions do not change their inputs, are deterministic, and are differentiable in every floating input. The result
+  has the device and dtype of the floating inputs; without tensor inputs, `torch.get_default_dtype()`.
+- All projections are `nn.Linear`, with bias unless said otherwise. Parameter names are fixed, their creation order is
+  not.
 - Bad input is refused by the decorator `expects`, which says what was expected, what came, and what to do.
 """

@@ -2,13 +2,17 @@
 
     @expects(q="... query d_k", k="... key d_k", mask="bool -> ... query key")
 
-A name stands for a size; the same name must have the same size everywhere in the call. `...` stands for any leading
-dimensions, the same in every argument. A size may not be 0 unless its name ends in `*`. An argument that is None is not looked at.
-Kinds of argument:
-    "... seq d"             a floating tensor of that shape
-    "int: batch seq"        an int64 tensor
-    "bool -> ... query key" a bool tensor that broadcasts to that shape
-    "positive", "size", "even", "divides d"   an integer: ≥ 1, ≥ 0, even and ≥ 2, a divisor of a size or of another argument
+A name stands for a size; the same name has the same size everywhere in the call, and in every call of a module the size
+that it was built with. `...` stands for any leading dimensions, the same in every argument. A size is not 0 unless its
+name ends in `*`. An argument that is None is not looked at. Kinds of argument:
+
+    "... seq d"              a floating tensor of that shape
+    "int: batch seq"         an int64 tensor
+    "bool -> ... query key"  a bool tensor that broadcasts to that shape; its names are bound by earlier arguments
+    "positive"               an integer ≥ 1
+    "size"                   an integer ≥ 0
+    "even"                   an even integer ≥ 2
+    "divides d"              a positive integer that divides a size, or another argument
 """
 
 from __future__ import annotations
@@ -16,19 +20,26 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 F = TypeVar("F", bound=Callable[..., Any])
-Sizes = dict[str, tuple[Any, str]]  # name of a size -> its value, the argument that fixed it
+Shape = tuple[int, ...]
 
-INTEGERS = {
+INTEGERS: dict[str, tuple[Callable[[int], bool], str]] = {
     "positive": (lambda n: n >= 1, "a positive integer"),
     "size": (lambda n: n >= 0, "an integer that is not negative"),
     "even": (lambda n: n >= 2 and n % 2 == 0, "a positive even integer"),
 }
+
+
+class Bound(NamedTuple):
+    """What a name stands for in this call, and the words that say why."""
+
+    size: Any  # int; a tuple for `...`
+    why: str
 
 
 def expects(**specs: str) -> Callable[[F], F]:
@@ -40,89 +51,139 @@ def expects(**specs: str) -> Callable[[F], F]:
         if unknown:
             raise TypeError(f"{function.__name__} has no argument {', '.join(sorted(unknown))}")
         owner = function.__qualname__.removesuffix(".forward").removesuffix(".__init__").rpartition(".")[2]
+        builds = function.__name__ == "__init__"
 
         @wraps(function)
         def checked(*args: Any, **kwargs: Any) -> Any:
-            given = signature.bind(*args, **kwargs)
+            try:
+                given = signature.bind(*args, **kwargs)
+            except TypeError:
+                return function(*args, **kwargs)  # Python's own words: which argument of which function is missing
             given.apply_defaults()
-            sizes: Sizes = {n: (v, n) for n, v in given.arguments.items() if isinstance(v, int) and not isinstance(v, bool)}
+            numbers = {name: value for name, value in given.arguments.items() if is_integer(value)}
+            module = args[0] if args and isinstance(args[0], nn.Module) else None
+            built = {} if builds else getattr(module, "_built_with", {})
+            bound = {name: Bound(size, "which it was built with") for name, size in built.items()}
+            bound |= {name: Bound(value, f"as the argument {name} says") for name, value in numbers.items()}
+            call = Call(owner, bound)
             for name, spec in specs.items():
-                value = given.arguments[name]
-                if value is not None:
-                    check(owner, name, value, spec, sizes)
-            return function(*args, **kwargs)
+                if given.arguments[name] is not None:
+                    call.check(name, given.arguments[name], spec)
+            result = function(*args, **kwargs)
+            if module is not None and builds:
+                module._built_with = numbers  # type: ignore[assignment]
+            return result
 
         return cast(F, checked)
 
     return decorate
 
 
-def check(owner: str, name: str, value: Any, spec: str, sizes: Sizes) -> None:
-    if spec in INTEGERS or spec.startswith("divides "):
-        check_integer(owner, name, value, spec, sizes)
-        return
-    if not isinstance(value, Tensor):
-        raise TypeError(f"{owner}: {name} is a {type(value).__name__}, expected a tensor of shape {shown(spec)}.")
-    if spec.startswith("bool -> "):
-        check_mask(owner, name, value, spec.removeprefix("bool -> "), sizes)
-        return
-    wanted, _, dims = spec.rpartition(": ")
-    if wanted == "int":
-        if value.dtype != torch.int64:
-            raise TypeError(f"{owner}: {name} is {dtype(value)}, expected int64 (token ids, positions, lengths). Use {name}.long().")
-    elif not value.is_floating_point():
-        raise TypeError(f"{owner}: {name} is {dtype(value)}, expected a floating dtype. Use {name}.float().")
-    check_shape(owner, name, value, dims, sizes)
+class Call:
+    """The checks of one call. `bound` grows from argument to argument."""
 
+    def __init__(self, owner: str, bound: dict[str, Bound]) -> None:
+        self.owner = owner
+        self.bound = bound
 
-def check_integer(owner: str, name: str, value: Any, spec: str, sizes: Sizes) -> None:
-    divided = spec.removeprefix("divides ") if spec.startswith("divides ") else ""
-    accepts, words = INTEGERS["positive" if divided else spec]
-    if isinstance(value, bool) or not isinstance(value, int) or not accepts(value):
-        raise ValueError(f"{owner}: {name} is {value!r}, expected {words}.")
-    if divided and sizes[divided][0] % value:
-        size = sizes[divided][0]
-        choices = ", ".join(str(n) for n in range(1, min(size, 64) + 1) if size % n == 0)
-        raise ValueError(f"{owner}: {name} is {value}, which does not divide {divided} = {size}. Use one of {choices}.")
+    def check(self, name: str, value: Any, spec: str) -> None:
+        if spec in INTEGERS:
+            self.integer(name, value, spec)
+        elif spec.startswith("divides "):
+            self.divisor(name, value, spec.removeprefix("divides "))
+        elif not isinstance(value, Tensor):
+            raise TypeError(
+                f"{self.owner}: {name} is a {type(value).__name__}, expected a tensor of shape {shown(spec)}."
+            )
+        elif spec.startswith("bool -> "):
+            self.mask(name, value, spec.removeprefix("bool -> "))
+        elif spec.startswith("int: "):
+            if value.dtype != torch.int64:
+                raise TypeError(
+                    f"{self.owner}: {name} is {dtype(value)}, expected int64 (token ids, positions, lengths). "
+                    f"Use {name}.long()."
+                )
+            self.shape(name, value, spec.removeprefix("int: "))
+        else:
+            if not value.is_floating_point():
+                raise TypeError(
+                    f"{self.owner}: {name} is {dtype(value)}, expected a floating dtype. Use {name}.float()."
+                )
+            self.shape(name, value, spec)
 
+    def integer(self, name: str, value: Any, kind: str) -> None:
+        accepts, words = INTEGERS[kind]
+        if not is_integer(value) or not accepts(value):
+            raise ValueError(f"{self.owner}: {name} is {value!r}, expected {words}.")
 
-def check_shape(owner: str, name: str, value: Tensor, spec: str, sizes: Sizes) -> None:
-    dims = spec.split()
-    shape = tuple(value.shape)
-    leading = len(shape) - len(dims) + 1 if dims[0] == "..." else 0
-    if leading < 0 or (dims[0] != "..." and len(shape) != len(dims)):
-        count = f"at least {len(dims) - 1}" if dims[0] == "..." else str(len(dims))
-        raise ValueError(f"{owner}: {name} has shape {shape}, expected {count} dimensions: {shown(spec)}.")
-    found = [("...", shape[:leading]), *zip(dims[1:], shape[leading:], strict=True)] if dims[0] == "..." else list(zip(dims, shape, strict=True))
-    for dim, size in found:
+    def divisor(self, name: str, value: Any, divided: str) -> None:
+        self.integer(name, value, "positive")
+        whole = self.bound[divided].size
+        if whole % value:
+            choices = ", ".join(str(n) for n in range(1, min(whole, 64) + 1) if whole % n == 0)
+            raise ValueError(
+                f"{self.owner}: {name} is {value}, which does not divide {divided} = {whole}. Use one of {choices}."
+            )
+
+    def shape(self, name: str, value: Tensor, spec: str) -> None:
+        shape, dims = tuple(value.shape), spec.split()
+        found: list[tuple[str, Any]] = []
+        if dims[0] == "...":
+            dims = dims[1:]
+            leading = len(shape) - len(dims)
+            found, fits, count = [("...", shape[: max(leading, 0)])], leading >= 0, f"at least {len(dims)}"
+        else:
+            leading, fits, count = 0, len(shape) == len(dims), str(len(dims))
+        if not fits:
+            noun = "dimension" if len(dims) == 1 else "dimensions"
+            raise ValueError(f"{self.owner}: {name} has shape {shape}, expected {count} {noun}: {shown(spec)}.")
+        for dim, size in [*found, *zip(dims, shape[leading:], strict=True)]:
+            self.bind(name, shape, dim, size, spec)
+
+    def bind(self, name: str, shape: Shape, dim: str, size: Any, spec: str) -> None:
+        """Let a name stand for this size, or refuse a size that contradicts what it stands for already."""
         label = dim.rstrip("*")
         if size == 0 and not dim.endswith("*"):
-            raise ValueError(f"{owner}: {name} has shape {shape}, so {label} is 0. Expected {shown(spec)} with at least one entry in each.")
-        if label in sizes and sizes[label][0] != size:
-            other, source = sizes[label]
-            fixed = f"as {source} has it" if source != label else f"as the argument {label} says"
+            raise ValueError(
+                f"{self.owner}: {name} has shape {shape}, so {label} is 0. "
+                f"Expected {shown(spec)} with at least one entry in each."
+            )
+        known = self.bound.setdefault(label, Bound(size, f"as {name} has it"))
+        if known.size != size:
             what = "leading dimensions" if label == "..." else label
-            raise ValueError(f"{owner}: {name} has shape {shape}, so {what} = {size}; expected {what} = {other}, {fixed}. {name} is {shown(spec)}.")
-        sizes.setdefault(label, (size, name))
+            raise ValueError(
+                f"{self.owner}: {name} has shape {shape}, so {what} = {size}; "
+                f"expected {what} = {known.size}, {known.why}. {name} is {shown(spec)}."
+            )
+
+    def mask(self, name: str, value: Tensor, spec: str) -> None:
+        if value.dtype != torch.bool:
+            raise TypeError(
+                f'{self.owner}: {name} is {dtype(value)}, expected bool, where True means "may attend". '
+                f'Use {name} != 0, or {name} == 0 if your zeros mean "allowed".'
+            )
+        target: Shape = ()
+        for dim in spec.split():
+            size = self.bound[dim].size
+            target += size if dim == "..." else (size,)
+        try:
+            fits = torch.broadcast_shapes(value.shape, target) == torch.Size(target)
+        except RuntimeError:
+            fits = False
+        if not fits:
+            raise ValueError(
+                f"{self.owner}: {name} has shape {tuple(value.shape)}, "
+                f"which does not broadcast to {shown(spec)} = {target}."
+            )
 
 
-def check_mask(owner: str, name: str, value: Tensor, spec: str, sizes: Sizes) -> None:
-    if value.dtype != torch.bool:
-        raise TypeError(f'{owner}: {name} is {dtype(value)}, expected bool, where True means "may attend". Use {name} != 0, or {name} == 0 if your zeros mean "allowed".')
-    target: tuple[int, ...] = ()
-    for dim in spec.split():
-        target += sizes[dim][0] if dim == "..." else (sizes[dim][0],)
-    try:
-        fits = torch.broadcast_shapes(value.shape, target) == torch.Size(target)
-    except RuntimeError:
-        fits = False
-    if not fits:
-        raise ValueError(f"{owner}: {name} has shape {tuple(value.shape)}, which does not broadcast to {shown(spec)} = {target}.")
+def is_integer(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def shown(spec: str) -> str:
     """A spec as people write shapes: `(..., query, d_k)`."""
-    dims = spec.rpartition(": ")[2].removeprefix("bool -> ").replace("*", "").split()
+    dims = spec.removeprefix("int: ").removeprefix("bool -> ").replace("*", "").split()
     return f"({', '.join(dims)}{',' if len(dims) == 1 else ''})"
 
 
