@@ -1,0 +1,19 @@
+"""From one source to everything that is read: `book/chapters/NN_stem.md` -> student edition, solved edition, page.
+
+1. `chapter` reads the source (jupytext) into prose, code cells and exercises;
+2. `definitions` cuts each exercise's code and stub out of `qkv.model` by syntax tree;
+3. `plain` turns MyST into the Markdown that JupyterLab shows;
+4. `editions` puts the two notebooks together;
+5. `freshness` tells whether the solved one has to run again, `run` runs it (nbclient);
+6. `building` writes what changed: `qkv build`;
+7. `page` and `sphinx` hand MyST-NB each chapter with the outputs of the solved edition: `jupyter-book build .`;
+8. `publishing` runs that build strictly: `qkv book`.
+"""
+
+from __future__ import annotations
+
+from qkv.authoring.building import build
+from qkv.authoring.course import AuthoringError, Course
+from qkv.authoring.publishing import book
+
+__all__ = ["AuthoringError", "Course", "book", "build"]

@@ -1,0 +1,156 @@
+"""`qkv build`: write the editions of each chapter, run what changed, say what is stale."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+from qkv.authoring.chapter import Part, Task, read
+from qkv.authoring.course import AuthoringError, Chapter, Course
+from qkv.authoring.editions import solved_edition, student_edition
+from qkv.authoring.freshness import fingerprint
+from qkv.authoring.run import run, tidy
+
+
+def build(
+    stems: Iterable[str] | None = None,
+    check: bool = False,
+    force: bool = False,
+    course: Course | None = None,
+    say: Callable[[str], None] = print,
+) -> int:
+    """Write the student and the solved edition of each chapter; a chapter is run only if its code changed.
+
+    Args:
+        stems: chapters to build (`lookup`, `01_lookup` or `1`); all of them by default.
+        check: write nothing, say what is stale and how to refresh it.
+        force: run every chapter again, changed or not.
+        course: the tree to work in; this one by default.
+        say: takes the lines of the report.
+
+    Returns:
+        0; or 1 when something is stale (with `check`) or cannot be built.
+    """
+    try:
+        course = course or Course.here()
+        chapters = course.chapters(stems)
+    except AuthoringError as error:
+        say(str(error))
+        return 1
+    troubles = 0
+    for chapter in chapters:
+        try:
+            troubles += _build(chapter, course, check, force, say)
+        except AuthoringError as error:
+            say(f"  failed   {error}")
+            troubles += 1
+    if stems is None:
+        troubles += _without_source(course, say)
+    if check:
+        say(
+            f"stale: {troubles}. Refresh with: qkv build"
+            if troubles
+            else f"{len(chapters)} chapters: all editions are fresh."
+        )
+    return 1 if troubles else 0
+
+
+def _build(chapter: Chapter, course: Course, check: bool, force: bool, say: Callable[[str], None]) -> int:
+    parts = read(chapter, course)
+    student = student_edition(course, chapter, parts)
+    solved = solved_edition(course, chapter, parts)
+    solved.metadata["qkv"] = {"inputs": fingerprint(chapter, solved), "exercises": _facts(parts)}
+    stored = _stored(chapter.solved)
+    must_run = force or stored is None or not _same_run(solved, stored)
+    if stored is not None and not must_run:
+        carry_outputs(stored, solved)
+    if check:
+        stale = [] if _is(chapter.student, student) else [(chapter.student, "differs from what its source gives")]
+        if must_run:
+            stale.append((chapter.solved, "is missing" if stored is None else "was run with other code than today's"))
+        elif not _is(chapter.solved, solved):
+            stale.append((chapter.solved, "differs from what its source gives"))
+        for path, why in stale:
+            say(f"  stale    {path.relative_to(chapter.root).as_posix()} {why}")
+        return len(stale)
+    _write(chapter.student, student, chapter, say)
+    seconds = None
+    if must_run:
+        started = time.monotonic()
+        run(solved, chapter)
+        seconds = time.monotonic() - started
+    _write(chapter.solved, solved, chapter, say, seconds)
+    return 0
+
+
+def carry_outputs(stored: nbformat.NotebookNode, notebook: nbformat.NotebookNode) -> None:
+    """Copy outputs from a stored run of the very same code cells."""
+    tidy(stored)
+    for old, new in zip(_code(stored), _code(notebook), strict=True):
+        new.outputs, new.execution_count = old.outputs, old.execution_count
+
+
+def _same_run(solved: nbformat.NotebookNode, stored: nbformat.NotebookNode) -> bool:
+    same_inputs = stored.metadata.get("qkv", {}).get("inputs") == solved.metadata["qkv"]["inputs"]
+    return same_inputs and [c.source for c in _code(stored)] == [c.source for c in _code(solved)]
+
+
+def _facts(parts: list[Part]) -> dict[str, dict[str, Any]]:
+    """What the page says about each exercise, stored so that building a page needs no torch."""
+    tasks = [part for part in parts if isinstance(part, Task)]
+    return {task.name: {"points": task.facts.points, "forbidden": list(task.facts.forbidden)} for task in tasks}
+
+
+def _code(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def _stored(path: Path) -> nbformat.NotebookNode | None:
+    try:
+        return nbformat.read(path, as_version=4)
+    except FileNotFoundError:
+        return None
+    except Exception:  # whatever is wrong with the file, it is made again
+        return None
+
+
+def _text(notebook: nbformat.NotebookNode) -> str:
+    nbformat.validate(notebook)
+    return nbformat.writes(notebook).rstrip("\n") + "\n"
+
+
+def _is(path: Path, notebook: nbformat.NotebookNode) -> bool:
+    return path.is_file() and path.read_text(encoding="utf-8") == _text(notebook)
+
+
+def _write(
+    path: Path,
+    notebook: nbformat.NotebookNode,
+    chapter: Chapter,
+    say: Callable[[str], None],
+    seconds: float | None = None,
+) -> None:
+    name = path.relative_to(chapter.root).as_posix()
+    if _is(path, notebook):
+        say(f"  fresh    {name}")
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(_text(notebook), encoding="utf-8", newline="\n")
+    say(f"  written  {name}" + (f", run in {seconds:.0f} s" if seconds is not None else ""))
+
+
+def _without_source(course: Course, say: Callable[[str], None]) -> int:
+    known = {chapter.name for chapter in course.chapters()}
+    lost = [
+        path
+        for folder in ("notebooks", "solutions")
+        for path in sorted((course.root / folder).glob("[0-9][0-9]_*.ipynb"))
+        if path.stem not in known
+    ]
+    for path in lost:
+        say(f"  stale    {path.relative_to(course.root).as_posix()} has no chapter in book/chapters; delete it")
+    return len(lost)

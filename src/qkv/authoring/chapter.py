@@ -1,0 +1,111 @@
+"""A chapter's source, read once: prose, code cells, and exercises with their code from the reference."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import jupytext
+import nbformat
+
+from qkv.authoring.course import AuthoringError, Chapter, Course, Facts
+from qkv.authoring.definitions import Definition, definition
+
+
+@dataclass(frozen=True)
+class Prose:
+    """Markdown between code cells, as the author wrote it."""
+
+    text: str
+    line: int  # in the chapter's source, from 1
+
+
+@dataclass(frozen=True)
+class Code:
+    """A code cell that is the same in every edition."""
+
+    source: str
+    line: int
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Task:
+    """An exercise where it stands in its chapter: `number` is 1.2 for the second of chapter 1."""
+
+    definition: Definition
+    line: int
+    number: str
+    facts: Facts = field(default_factory=Facts)
+
+    @property
+    def name(self) -> str:
+        return self.definition.name
+
+    @property
+    def check(self) -> str:
+        return f"check({self.name})"
+
+    @property
+    def worth(self) -> str:
+        return f"{self.facts.points:g} point{'' if self.facts.points == 1 else 's'}"
+
+    @property
+    def forbidden(self) -> str:
+        return f"Not allowed here: {', '.join(self.facts.forbidden)}." if self.facts.forbidden else ""
+
+
+Part = Prose | Code | Task
+
+
+def read(chapter: Chapter, course: Course, text: str | None = None) -> list[Part]:
+    """The parts of a chapter in order. `text` stands in for the file, when Sphinx has read it already."""
+    source = chapter.source.read_text(encoding="utf-8") if text is None else text
+    notebook = jupytext.myst.myst_to_notebook(source, add_source_map=True)
+    return list(_parts(notebook, chapter, course))
+
+
+def _parts(notebook: nbformat.NotebookNode, chapter: Chapter, course: Course) -> Iterator[Part]:
+    names: list[str] = []
+    for cell, start in zip(notebook.cells, notebook.metadata["source_map"], strict=True):
+        line = start + 1
+        tags = tuple(cell.metadata.get("tags", ()))
+        if cell.cell_type == "markdown":
+            blank = len(cell.source) - len(cell.source.lstrip("\n"))
+            yield Prose(cell.source, line + blank)
+        elif "exercise" in tags:
+            name = cell.source.strip()
+            if not name.isidentifier():
+                raise AuthoringError(
+                    f"{chapter.where(line)}: a cell tagged `exercise` holds an exercise's name and no more, not {name!r}."
+                )
+            if name in names:
+                raise AuthoringError(f"{chapter.where(line)}: the exercise {name} stands in this chapter twice.")
+            names.append(name)
+            try:
+                found = definition(chapter.model, name)
+            except AuthoringError as error:
+                raise AuthoringError(f"{chapter.where(line)}: {error}") from None
+            yield Task(found, line, f"{chapter.number}.{len(names)}", course.facts(name))
+        else:
+            yield Code(cell.source, line, tags)
+
+
+class Ids:
+    """Cell ids that depend on what a cell holds, so that an edit changes one id and no other."""
+
+    def __init__(self) -> None:
+        self.taken: set[str] = set()
+
+    def of(self, text: str) -> str:
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        return self.named(digest[:12])
+
+    def named(self, wish: str) -> str:
+        wish = wish[:60].replace("_", "-")
+        unique, n = wish, 2
+        while unique in self.taken:
+            unique, n = f"{wish}-{n}", n + 1
+        self.taken.add(unique)
+        return unique

@@ -1,0 +1,82 @@
+"""The two notebooks of a chapter: the student edition to work in, the solved edition to run and to show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import nbformat
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from qkv.authoring.chapter import Code, Ids, Part, Prose, Task
+from qkv.authoring.course import Chapter, Course
+from qkv.authoring.plain import Plain, anchors
+
+# No version, path or time: a generated file depends on its sources alone.
+METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python", "pygments_lexer": "ipython3"},
+}
+
+
+def student_edition(course: Course, chapter: Chapter, parts: list[Part]) -> nbformat.NotebookNode:
+    """Stubs where exercises are, no outputs."""
+    return _edition(course, chapter, parts, solved=False)
+
+
+def solved_edition(course: Course, chapter: Chapter, parts: list[Part]) -> nbformat.NotebookNode:
+    """The reference's code where exercises are; not run yet."""
+    return _edition(course, chapter, parts, solved=True)
+
+
+def _edition(course: Course, chapter: Chapter, parts: list[Part], solved: bool) -> nbformat.NotebookNode:
+    plain = plain_markdown(course, chapter, parts)
+    ids = Ids()
+    cells = []
+    if solved:
+        note = (
+            f"> **Solved edition.** Every exercise is filled in and every cell has been run. "
+            f"To build it yourself, open [the student edition](../notebooks/{chapter.name}.ipynb)."
+        )
+        cells.append(new_markdown_cell(note, id=ids.named("edition")))
+    for part in parts:
+        if isinstance(part, Prose):
+            text = plain.lower(part.text, part.line)
+            cells.append(new_markdown_cell(text, id=ids.of(part.text)))
+        elif isinstance(part, Code):
+            cells.append(new_code_cell(part.source, id=ids.of(part.source), metadata=_metadata(part.tags)))
+        else:
+            name = part.name
+            code = part.definition.solved if solved else part.definition.stub
+            cells.append(new_markdown_cell(_card(part), id=ids.named(f"exercise-{name}")))
+            cells.append(new_code_cell(code, id=ids.named(name), metadata=_metadata(("exercise",))))
+            cells.append(new_code_cell(part.check, id=ids.named(f"check-{name}"), metadata=_metadata(("check",))))
+    return new_notebook(cells=cells, metadata=METADATA)
+
+
+def plain_markdown(course: Course, chapter: Chapter, parts: list[Part]) -> Plain:
+    """A lowering for this chapter that knows its equations and everybody's headings."""
+    headings = {c.name: anchors(c.source.read_text(encoding="utf-8")) for c in course.chapters()}
+    plain = Plain(chapter, headings)
+    for part in parts:
+        if isinstance(part, Prose):
+            plain.number_equations(part.text)
+    return plain
+
+
+def _card(task: Task) -> str:
+    lines = [
+        f"> **Exercise {task.number}: `{task.name}`** ({task.worth})",
+        ">",
+        f"> Replace `raise NotImplementedError`, run the cell, then run `{task.check}`. "
+        f'Stuck? `hint("{task.name}")` gives a nudge.',
+    ]
+    if task.forbidden:
+        lines[-1] += f" {task.forbidden}"
+    return "\n".join(lines)
+
+
+def _metadata(tags: tuple[str, ...]) -> dict[str, Any]:
+    metadata: dict[str, Any] = {"tags": list(tags)} if tags else {}
+    if "hide-input" in tags:
+        metadata["jupyter"] = {"source_hidden": True}  # JupyterLab folds it as the page does
+    return metadata

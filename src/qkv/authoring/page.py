@@ -1,0 +1,114 @@
+"""A chapter as MyST-NB reads it: the author's MyST, the reference's code, the outputs of the solved edition.
+
+Nothing runs here. If the solved edition was made from other code, the page would lie, so that is an error.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from base64 import b64decode
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from qkv.authoring.chapter import Code, Prose, Task, read
+from qkv.authoring.course import AuthoringError, Chapter, Course, Facts
+from qkv.authoring.editions import METADATA
+
+
+def page(text: str, root: str, name: str) -> nbformat.NotebookNode:
+    """The notebook that MyST-NB turns into the page of a chapter.
+
+    Args:
+        text: the chapter's source.
+        root: the course's folder.
+        name: the chapter's name, such as 01_lookup.
+    """
+    chapter = Chapter(Path(root), name)
+    solved = _solved(chapter)
+    facts = _stored_facts(chapter, solved)
+    parts = read(chapter, Course(chapter.root, facts), text)
+    runs = [cell for cell in solved.cells if cell.cell_type == "code"]
+
+    cells: list[nbformat.NotebookNode] = []
+    lines: list[int] = []
+
+    def add(cell: nbformat.NotebookNode, line: int) -> None:
+        cells.append(cell)
+        lines.append(line - 1)
+
+    def add_run(source: str, line: int, **metadata: Any) -> None:
+        stored = runs.pop(0) if runs else None
+        if stored is None or stored.source != source:
+            raise _stale(chapter, f"the cell at line {line} was not run as it stands now")
+        cell = new_code_cell(source, metadata=metadata, outputs=stored.outputs, execution_count=stored.execution_count)
+        add(cell, line)
+
+    for part in parts:
+        if isinstance(part, Prose):
+            add(new_markdown_cell(part.text), part.line)
+        elif isinstance(part, Code):
+            add_run(part.source, part.line, tags=list(part.tags))
+        else:
+            add(new_markdown_cell(_card(part)), part.line)
+            prompts = {"code_prompt_show": "Show solution", "code_prompt_hide": "Hide solution"}
+            add_run(part.definition.solved, part.line, tags=["hide-input", "solution"], mystnb=prompts)
+            add_run(part.check, part.line, tags=["check"])
+    if runs:
+        raise _stale(chapter, "it holds cells that the chapter no longer has")
+    return new_notebook(cells=cells, metadata={**METADATA, "source_map": lines})
+
+
+def alt_texts(chapter: Chapter) -> dict[str, str]:
+    """Hash of each picture in the solved edition -> what it shows, in words. MyST-NB names its files by that hash."""
+    found = {}
+    for cell in _solved(chapter).cells:
+        for output in cell.get("outputs", []):
+            for kind, content in output.get("data", {}).items():
+                alt = output.metadata.get(kind, {}).get("alt")
+                if kind.startswith("image/") and alt:
+                    found[hashlib.sha256(b64decode(content)).hexdigest()] = alt
+    return found
+
+
+def _card(task: Task) -> str:
+    facts = [f"{task.worth}", f"check it with `{task.check}`", f'stuck? `hint("{task.name}")`']
+    return "\n".join(
+        [
+            f"(exercise-{task.name.replace('_', '-').lower()})=",
+            f"````{{admonition}} Exercise {task.number}: `{task.name}`",
+            ":class: exercise",
+            "",
+            f"{{.facts}}\n{' · '.join(facts)}",
+            "",
+            "```python",
+            task.definition.stub,
+            "```",
+            *(["", f"{{.forbidden}}\n{task.forbidden}"] if task.forbidden else []),
+            "````",
+        ]
+    )
+
+
+def _solved(chapter: Chapter) -> nbformat.NotebookNode:
+    if not chapter.solved.is_file():
+        raise _stale(chapter, "it does not exist")
+    return nbformat.read(chapter.solved, as_version=4)
+
+
+def _stored_facts(chapter: Chapter, solved: nbformat.NotebookNode) -> Any:
+    stored = solved.metadata.get("qkv", {}).get("exercises", {})
+
+    def facts(name: str) -> Facts:
+        if name not in stored:
+            raise _stale(chapter, f"it has no exercise {name}")
+        return Facts(stored[name]["points"], tuple(stored[name]["forbidden"]))
+
+    return facts
+
+
+def _stale(chapter: Chapter, why: str) -> AuthoringError:
+    solved = chapter.solved.relative_to(chapter.root).as_posix()
+    return AuthoringError(f"{chapter.where()}: {solved} is stale: {why}. Refresh it with: qkv build {chapter.stem}")

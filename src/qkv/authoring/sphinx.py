@@ -1,0 +1,166 @@
+"""The Sphinx extension that makes the book: listed in `_config.yml`, so `jupyter-book build .` is all it takes.
+
+- Each chapter is read by `page.page`, so its outputs come from `solutions/` and nothing runs.
+- Figures get the alt text that was stored with them.
+- Download and launch buttons offer the student edition.
+- MathJax comes from an installed package (sphinx-mathjax-offline carries 3.2.2); no page asks a CDN for anything.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import shutil
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.config import Config
+from sphinx.errors import ExtensionError, SphinxError
+
+from qkv.authoring.course import AuthoringError, Chapter, Course
+from qkv.authoring.page import alt_texts, page
+
+CHAPTERS = "book/chapters/"
+MATHJAX_PACKAGE = "sphinx-mathjax-offline"
+MATHJAX_PARTS = ("tex-chtml.js", "input/tex/extensions", "output/chtml/fonts/woff-v2")
+
+
+class BookError(SphinxError):
+    category = "The book cannot be built"
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.connect("config-inited", use_installed_mathjax)
+    app.connect("builder-inited", read_chapters, priority=600)  # after MyST-NB has made its configuration
+    app.connect("env-before-read-docs", drop_thebe, priority=900)
+    app.connect("doctree-read", finish_chapter)
+    app.connect("html-page-context", offer_student_edition, priority=900)  # after the theme has made its buttons
+    app.connect("build-finished", copy_files)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def read_page(text: str, root: str, name: str) -> Any:
+    """`page.page` for MyST-NB, with errors that Sphinx prints without a traceback."""
+    try:
+        return page(text, root, name)
+    except AuthoringError as error:
+        raise BookError(str(error)) from None
+
+
+def read_chapters(app: Sphinx) -> None:
+    """Give MyST-NB a reader for each chapter. It matches by the end of the path, so one file is a suffix."""
+    root = str(app.srcdir)
+    readers = {
+        str(chapter.source.relative_to(root)): (
+            "qkv.authoring.sphinx.read_page",
+            {"root": root, "name": chapter.name},
+            False,
+        )
+        for chapter in Course(Path(root)).chapters()
+    }
+    config = app.env.mystnb_config  # type: ignore[attr-defined]
+    if config.execution_mode != "off":
+        raise BookError(
+            f"_config.yml: execute_notebooks is {config.execution_mode!r}; it must be 'off', pages never run code."
+        )
+    config.custom_formats = {**config.custom_formats, **readers}
+
+
+def chapter_of(app: Sphinx, docname: str) -> Chapter | None:
+    """The chapter that a document is the page of."""
+    if not docname.startswith(CHAPTERS):
+        return None
+    chapter = Chapter(Path(app.srcdir), docname.removeprefix(CHAPTERS))
+    return chapter if chapter.source.is_file() else None
+
+
+def finish_chapter(app: Sphinx, doctree: nodes.document) -> None:
+    """Alt texts, the way to the notebook under the title, and a new page when the solved edition changes."""
+    chapter = chapter_of(app, app.env.docname)
+    if chapter is None:
+        return
+    for path in (chapter.solved, chapter.model):
+        app.env.note_dependency(str(path))
+    texts = alt_texts(chapter)
+    for image in doctree.findall(nodes.image):
+        alt = texts.get(PurePosixPath(image["uri"]).stem)
+        if alt:
+            image["alt"] = alt
+    title = next(iter(doctree.findall(nodes.title)), None)
+    if title is not None:
+        up = "../" * app.env.docname.count("/")
+        link = f'<a href="{up}notebooks/{chapter.name}.ipynb" download>Download the notebook</a>'
+        start = f"or run <code>qkv start</code> and open <code>{chapter.name}.ipynb</code>"
+        title.parent.insert(1, nodes.raw("", f'<p class="edition">{link} {start}</p>', format="html"))
+
+
+def offer_student_edition(app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Buttons of a chapter lead to `notebooks/`, never to the page's own source; other pages offer no source at all."""
+    chapter = chapter_of(app, pagename)
+    for button in context.get("header_buttons", []):
+        if button.get("label") == "download-buttons":
+            button["buttons"] = [b for b in button["buttons"] if b.get("label") == "download-pdf-button"]
+            if chapter:
+                notebook = {
+                    "type": "link",
+                    "url": context["pathto"](f"notebooks/{chapter.name}.ipynb", 1),
+                    "text": ".ipynb",
+                    "icon": "fas fa-code",
+                    "tooltip": "Download the notebook to work in",
+                    "label": "download-notebook-button",
+                }
+                button["buttons"].insert(0, notebook)
+        elif button.get("label") == "launch-buttons" and chapter:
+            for launch in button["buttons"]:
+                if "url" in launch:
+                    launch["url"] = launch["url"].replace(f"{pagename}.md", f"notebooks/{chapter.name}.ipynb")
+
+
+def drop_thebe(app: Sphinx, env: Any, docnames: list[str]) -> None:
+    """Jupyter Book loads sphinx-thebe unasked; its script asks a CDN and is added twice."""
+    listeners = app.events.listeners
+    for event in ("env-before-read-docs", "doctree-resolved"):
+        listeners[event] = [entry for entry in listeners[event] if "sphinx_thebe" not in entry.handler.__module__]
+    registry = app.registry
+    registry.js_files = [
+        (name, kwargs) for name, kwargs in registry.js_files if "thebe" not in f"{name}{kwargs}".lower()
+    ]
+    registry.css_files = [(name, kwargs) for name, kwargs in registry.css_files if "thebe" not in str(name)]
+
+
+def use_installed_mathjax(app: Sphinx, config: Config) -> None:
+    config.mathjax_path = "mathjax/tex-chtml.js"
+    mathjax_files()
+
+
+def mathjax_files() -> Path:
+    """The folder of the installed package that holds MathJax."""
+    try:
+        files = importlib.metadata.files(MATHJAX_PACKAGE) or []
+    except importlib.metadata.PackageNotFoundError:
+        raise ExtensionError(f"MathJax is not installed. Install it with: pip install {MATHJAX_PACKAGE}") from None
+    for file in files:
+        if file.name == "tex-chtml.js":
+            return Path(str(file.locate())).parent
+    raise ExtensionError(
+        f"{MATHJAX_PACKAGE} has no tex-chtml.js. Install it again: pip install --force-reinstall {MATHJAX_PACKAGE}"
+    )
+
+
+def copy_files(app: Sphinx, exception: Exception | None) -> None:
+    """MathJax's files, and the notebooks that pages offer."""
+    if exception or app.builder.format != "html":
+        return
+    out, mathjax = Path(app.outdir), mathjax_files()
+    for part in MATHJAX_PARTS:
+        source, target = mathjax / part, out / "_static" / "mathjax" / part
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, target, dirs_exist_ok=True)
+        else:
+            shutil.copyfile(source, target)
+    (out / "notebooks").mkdir(exist_ok=True)
+    for chapter in Course(Path(app.srcdir)).chapters():
+        if chapter.student.is_file():
+            shutil.copyfile(chapter.student, out / "notebooks" / chapter.student.name)
