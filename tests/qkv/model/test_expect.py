@@ -109,9 +109,7 @@ def test_other_dtypes_and_things_that_are_no_tensors():
     q, k = torch.randn(3, 7), torch.randn(4, 7)
     refuses(TypeError, "scores: q is int64, expected a floating dtype. Use q.float().", scores, q.long(), k)
     refuses(TypeError, "scores: k is bool, expected a floating dtype. Use k.float().", scores, q, k > 0)
-    refuses(
-        TypeError, "scores: q is a list, expected a tensor of shape (..., query, d_k).", scores, [[1.0], [2.0]], k
-    )
+    refuses(TypeError, "scores: q is a list, expected a tensor of shape (..., query, d_k).", scores, [[1.0], [2.0]], k)
     words = "cut: ids is float32, expected int64 (token ids, positions, lengths). Use ids.long()."
     refuses(TypeError, words, cut, torch.ones(2, 3))
     refuses(TypeError, "cut: ids is a list, expected a tensor of shape (batch, seq).", cut, [[1, 2]])
