@@ -1,0 +1,127 @@
+"""Arrows point one way: model <- exercises -> proctor, authoring -> exercises, and the command line sees all."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+SRC = Path(__file__).resolve().parents[1] / "src"
+CHAPTERS = Path(__file__).resolve().parents[1] / "book" / "chapters"
+OURS = ("qkv", "proctor")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a package may import: modules of `ours`, and of `others` (None: any). Python's own are always free."""
+
+    ours: tuple[str, ...]
+    others: tuple[str, ...] | None = ("torch",)
+
+
+RULES = {
+    "qkv.model": Rule(ours=("qkv.model",)),
+    "qkv.tasks": Rule(ours=("qkv.tasks",)),
+    "qkv.figures": Rule(ours=("qkv.figures",), others=("torch", "matplotlib", "numpy", "IPython")),
+    "qkv.exercises": Rule(ours=("qkv.exercises", "qkv.model", "qkv.tasks", "proctor")),
+    "qkv.authoring": Rule(ours=("qkv.authoring", "qkv.exercises"), others=None),
+    "proctor": Rule(ours=("proctor",), others=None),
+}
+# The sandbox's child loads these very files, beside student code: nothing of the trusted side may come with them.
+CHILD_SIDE = ("inputs", "observe", "forbid", "properties")
+
+
+def imports(source: str, module: str, is_package: bool = False) -> set[str]:
+    """Full names of all that `source` imports, at any depth. `from a import b` counts as `a.b` if that is a module."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            parts = module.split(".") if is_package else module.split(".")[:-1]
+            base = ".".join(parts[: len(parts) - node.level + 1]) if node.level else ""
+            origin = ".".join(filter(None, [base, node.module]))
+            for alias in node.names:
+                full = f"{origin}.{alias.name}"
+                found.add(full if is_module(full) else origin)
+    return found
+
+
+def is_module(name: str) -> bool:
+    path = SRC.joinpath(*name.split("."))
+    return path.is_dir() or path.with_suffix(".py").is_file()
+
+
+def within(name: str, prefixes: tuple[str, ...]) -> bool:
+    return any(name == prefix or name.startswith(prefix + ".") for prefix in prefixes)
+
+
+def violations(source: str, module: str, rule: Rule, is_package: bool = False) -> set[str]:
+    """The imports of `source` that the rule does not allow."""
+    found = imports(source, module, is_package)
+    ours = {name for name in found if within(name, OURS)}
+    others = {name for name in found - ours if name.split(".")[0] not in sys.stdlib_module_names}
+    wrong = {name for name in ours if not within(name, rule.ours)}
+    if rule.others is not None:
+        wrong |= {name for name in others if not within(name, rule.others)}
+    return wrong
+
+
+def modules(package: str) -> list[tuple[str, Path]]:
+    top = SRC.joinpath(*package.split("."))
+    return [
+        (".".join(path.relative_to(SRC).with_suffix("").parts).removesuffix(".__init__"), path)
+        for path in sorted(top.rglob("*.py"))
+    ]
+
+
+@pytest.mark.parametrize("package", RULES)
+def test_a_package_imports_only_what_its_rule_allows(package: str) -> None:
+    wrong = {
+        module: sorted(found)
+        for module, path in modules(package)
+        if (found := violations(path.read_text("utf-8"), module, RULES[package], path.name == "__init__.py"))
+    }
+    assert not wrong, f"{package} may import {RULES[package]}; these modules import more: {wrong}"
+
+
+@pytest.mark.parametrize("name", CHILD_SIDE)
+def test_what_the_sandbox_loads_brings_torch_and_itself_only(name: str) -> None:
+    rule = Rule(ours=tuple(f"proctor.{other}" for other in CHILD_SIDE))
+    path = SRC / "proctor" / f"{name}.py"
+    assert violations(path.read_text("utf-8"), f"proctor.{name}", rule) == set()
+
+
+def test_a_chapter_builds_on_earlier_chapters_only() -> None:
+    order = [path.stem.split("_", 1)[1] for path in sorted(CHAPTERS.glob("[0-9][0-9]_*.md"))]
+    assert order, "there are no chapters"
+    for position, stem in enumerate(order):
+        for package, allowed in [("model", order[:position]), ("exercises", order[: position + 1])]:
+            path = SRC / "qkv" / package / f"{stem}.py"
+            if not path.exists():
+                continue  # a chapter without code of its own
+            reached = imports(path.read_text("utf-8"), f"qkv.{package}.{stem}")
+            chapters = {name.removeprefix("qkv.model.") for name in reached} & set(order)
+            assert chapters <= set(allowed), f"{package}/{stem}.py reaches forward: {chapters - set(allowed)}"
+
+
+@pytest.mark.parametrize(
+    ("line", "wrong"),
+    [
+        ("import torch\nimport math", set()),
+        ("from qkv.model.expect import expects", set()),
+        ("from . import expect", set()),
+        ("from .expect import expects", set()),
+        ("import numpy as np", {"numpy"}),
+        ("from qkv import check", {"qkv"}),
+        ("from qkv import exercises", {"qkv.exercises"}),
+        ("from ..exercises import find", {"qkv.exercises"}),
+        ("def late():\n    from proctor import Exercise", {"proctor"}),
+        ("if True:\n    import qkv.cli", {"qkv.cli"}),
+    ],
+)
+def test_the_rule_notices_a_wrong_arrow(line: str, wrong: set[str]) -> None:
+    assert violations(line, "qkv.model.lookup", RULES["qkv.model"]) == wrong

@@ -1,0 +1,144 @@
+"""What must hold of the repository as a whole: it names no machine, the lock is plain, the README tells the truth."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import click
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from qkv import __version__
+from qkv.cli import main
+
+ROOT = Path(__file__).resolve().parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+LOCK = (ROOT / "requirements.lock").read_text("utf-8").splitlines()
+
+
+def tracked() -> list[Path]:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return [path for name in listed.split("\0") if name and (path := ROOT / name).is_file()]
+
+
+def texts() -> list[tuple[Path, str]]:
+    found = []
+    for path in tracked():
+        try:
+            found.append((path, path.read_text("utf-8")))
+        except UnicodeDecodeError:
+            continue  # a picture or a font
+    return found
+
+
+# ---- no machine's paths
+
+
+def test_no_file_names_a_place_on_somebodys_machine() -> None:
+    home = re.compile(r"(?<![\w.$}])/(?:home|Users|root|work)/[\w.]+")
+    here = str(ROOT)
+    wrong = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()[:120]}"
+        for path, text in texts()
+        if path != Path(__file__)
+        for number, line in enumerate(text.splitlines(), 1)
+        if home.search(line) or (len(ROOT.parts) > 2 and here in line)
+    ]
+    assert not wrong, "paths of one machine in tracked files:\n" + "\n".join(wrong)
+
+
+def test_no_file_is_large() -> None:
+    large = [
+        f"{path.relative_to(ROOT)}: {path.stat().st_size >> 10} KB" for path in tracked() if path.stat().st_size > 2**20
+    ]
+    assert not large
+
+
+# ---- the lock file
+
+
+def test_the_lock_is_plain_pins_in_order() -> None:
+    wrong = [line for line in LOCK if not re.fullmatch(r"[A-Za-z0-9._-]+==[0-9A-Za-z.]+", line)]
+    assert not wrong, f"only name==version, without addresses or local labels such as +cpu: {wrong}"
+    names = [canonicalize_name(line.split("==")[0]) for line in LOCK]
+    assert len(names) == len(set(names))
+    assert sorted(LOCK, key=str.lower) == LOCK
+
+
+def declared(*extras: str) -> list[Requirement]:
+    lines = [*PROJECT["dependencies"], *(line for extra in extras for line in PROJECT["optional-dependencies"][extra])]
+    return [Requirement(line) for line in lines]
+
+
+@pytest.mark.parametrize("requirement", declared("test"), ids=lambda requirement: requirement.name)
+def test_the_lock_pins_what_the_project_declares(requirement: Requirement) -> None:
+    pins = {canonicalize_name(name): version for name, version in (line.split("==") for line in LOCK)}
+    assert canonicalize_name(requirement.name) in pins, "pin it: see CONTRIBUTING.md, 'Change a dependency'"
+    assert requirement.specifier.contains(pins[canonicalize_name(requirement.name)])
+
+
+def test_the_project_declares_what_its_source_imports() -> None:
+    names = {canonicalize_name(requirement.name) for requirement in declared("cluster", "similarity")}
+    distributions = packages_distributions()
+    undeclared = {}
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Import):
+                imported = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                imported = [node.module or ""]
+            else:
+                continue
+            for top in {name.split(".")[0] for name in imported} - {"qkv", "proctor"} - sys.stdlib_module_names:
+                if not names & {canonicalize_name(name) for name in distributions.get(top, [top])}:
+                    undeclared.setdefault(top, path.relative_to(ROOT))
+    assert not undeclared, f"imported, but not in pyproject.toml: {undeclared}"
+
+
+def test_one_version() -> None:
+    assert PROJECT["version"] == __version__
+    assert f"## {__version__}" in (ROOT / "CHANGELOG.md").read_text("utf-8")
+
+
+# ---- the documents tell the truth
+
+
+def shell_lines(document: str) -> list[str]:
+    text = (ROOT / document).read_text("utf-8")
+    blocks = re.findall(r"^```(?:sh|bash|bat|console|powershell)\n(.*?)^```", text, flags=re.M | re.S)
+    inline = re.findall(r"`((?:make|qkv|\.venv/bin/qkv) [^`\n]*)`", text)
+    return [line.split(" #")[0].strip() for block in blocks for line in block.splitlines() if line.strip()] + inline
+
+
+DOCUMENTS = ["README.md", "CONTRIBUTING.md"]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_the_commands_of_the_documents_exist(document: str) -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text("utf-8"), flags=re.M))
+    commands = [re.sub(r"^(\S*[/\\])?(make|qkv)\b", r"\2", line).split() for line in shell_lines(document)]
+    ours = [command for command in commands if command[0] in {"make", "qkv"}]
+    assert ours, f"{document} names no command"
+    for command in ours:
+        if command[0] == "make":
+            assert set(command[1:]) - {word for word in command if "=" in word} <= targets, command
+        else:
+            known = main.get_command(click.Context(main), command[1])
+            assert known is not None, f"{document} says `{' '.join(command)}`; there is no such command"
+            options = {name for parameter in known.params for name in parameter.opts}
+            used = {word.split("=")[0] for word in command if word.startswith("--")}
+            assert used <= options, f"{document}: `qkv {command[1]}` has no {used - options}"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_the_links_of_the_documents_lead_somewhere(document: str) -> None:
+    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", (ROOT / document).read_text("utf-8"))
+    missing = [link for link in links if not (ROOT / link).exists()]
+    assert not missing
