@@ -7,7 +7,7 @@ QKV := $(BIN)/qkv
 ENV := .venv/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help start test book build lint format demo bench clean
+.PHONY: help start test book build lint format lock demo bench clean
 
 help: ## list what make can do
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -30,6 +30,9 @@ lint: $(ENV) ## style, types, and the proof of every exercise
 
 format: $(ENV) ## let ruff mend what it can
 	@$(BIN)/ruff check --fix && $(BIN)/ruff format
+
+lock: $(ENV) ## pin what .venv holds in requirements.lock
+	@$(BIN)/python -m pip freeze --all --exclude-editable --exclude pip | sed 's/+[a-z0-9]*$$//' | LC_ALL=C sort -f > requirements.lock
 
 clean: ## remove what was built (not .venv)
 	rm -rf _build .mypy_cache .pytest_cache .ruff_cache

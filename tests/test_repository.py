@@ -69,7 +69,7 @@ def test_the_lock_is_plain_pins_in_order() -> None:
     assert not wrong, f"only name==version, without addresses or local labels such as +cpu: {wrong}"
     names = [canonicalize_name(line.split("==")[0]) for line in LOCK]
     assert len(names) == len(set(names))
-    assert sorted(LOCK, key=str.lower) == LOCK
+    assert sorted(LOCK, key=str.upper) == LOCK
 
 
 def declared(*extras: str) -> list[Requirement]:

@@ -175,20 +175,24 @@ def lint(names: tuple[str, ...]) -> None:
 @main.command()
 @click.argument("stems", nargs=-1, metavar="[CHAPTER]...")
 @click.option("--check", is_flag=True, help="Write nothing; say which editions are stale.")
-def build(stems: tuple[str, ...], check: bool) -> None:
+@click.option("--force", is_flag=True, help="Run every chapter again, changed or not.")
+def build(stems: tuple[str, ...], check: bool, force: bool) -> None:
     """Make the student and the solved edition from book/chapters."""
+    if check and force:
+        raise click.UsageError("--check writes nothing, so there is nothing to --force.")
+
     from qkv import authoring
 
-    sys.exit(authoring.build(list(stems) or None, check))
+    sys.exit(authoring.build(list(stems) or None, check, force))
 
 
 @main.command()
-@click.option("--serve", is_flag=True, help="Serve it when it is built.")
-def book(serve: bool) -> None:
-    """Build the HTML book."""
-    from qkv import authoring
+@click.option("--serve", "and_serve", is_flag=True, help="Serve it when it is built, until Ctrl-C.")
+def book(and_serve: bool) -> None:
+    """Build the HTML book into _build/html; a warning is an error."""
+    from qkv import serve
 
-    sys.exit(authoring.book(serve))
+    sys.exit(serve.build_book() or (serve.serve_book() if and_serve else 0))
 
 
 # ---- what commands accept

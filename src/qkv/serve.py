@@ -99,23 +99,29 @@ def book_is_stale() -> bool:
     return any(path.stat().st_mtime > built for path in _book_sources())
 
 
+def build_book() -> int:
+    """Build the book, and remember when; returns the exit code."""
+    from qkv import authoring
+
+    began = time.time()
+    code = authoring.book()
+    if code == 0:
+        stamp = BOOK / ".built"
+        stamp.touch()
+        os.utime(stamp, (began, began))  # what changed while we were building counts as newer
+    return code
+
+
 def ensure_book() -> None:
     """Build the book where it is missing or stale."""
     if not book_is_stale():
         return
-    from qkv import authoring
-
     print("Building the book ...", flush=True)
-    began = time.time()
-    failed = authoring.book(serve=False)
-    if not failed:
-        stamp = BOOK / ".built"
-        stamp.touch()
-        os.utime(stamp, (began, began))  # what changed while we were building counts as newer
-    elif (BOOK / "index.html").exists():
-        print("The book did not build (see above). You get the one that was built before.", file=sys.stderr, flush=True)
-    else:
+    if build_book() == 0:
+        return
+    if not (BOOK / "index.html").exists():
         raise NotServing("the book did not build (see above). `qkv book` tries again.")
+    print("The book did not build (see above). You get the one that was built before.", file=sys.stderr, flush=True)
 
 
 def _book_sources() -> Iterator[Path]:

@@ -33,7 +33,7 @@ CONTRACT = {
     },
     "export": {"--format", "--out"},
     "lint": set(),
-    "build": {"--check"},
+    "build": {"--check", "--force"},
     "book": {"--serve"},
     "doctor": set(),
 }
@@ -186,7 +186,8 @@ def test_lint(names: list[str], handed_on: list[str], monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize(
-    ("arguments", "handed_on"), [(["build"], (None, False)), (["build", "lookup", "--check"], (["lookup"], True))]
+    ("arguments", "handed_on"),
+    [(["build"], (None, False, False)), (["build", "lookup", "--check"], (["lookup"], True, False))],
 )
 def test_build(arguments: list[str], handed_on: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[Any, ...]] = []
@@ -195,11 +196,24 @@ def test_build(arguments: list[str], handed_on: tuple[Any, ...], monkeypatch: py
     assert seen == [handed_on]
 
 
-def test_book(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[bool] = []
-    pretend(monkeypatch, "qkv.authoring", book=lambda serve: seen.append(serve) or 0)
-    assert run("book", "--serve").exit_code == 0
-    assert seen == [True]
+@pytest.mark.parametrize(
+    ("arguments", "built", "calls", "code"),
+    [
+        (["book"], 0, ["built"], 0),
+        (["book", "--serve"], 0, ["built", "served"], 0),
+        (["book", "--serve"], 1, ["built"], 1),
+    ],
+)
+def test_book(arguments: list[str], built: int, calls: list[str], code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    pretend(
+        monkeypatch,
+        "qkv.serve",
+        build_book=lambda: seen.append("built") or built,
+        serve_book=lambda: seen.append("served") or 0,
+    )
+    assert run(*arguments).exit_code == code
+    assert seen == calls
 
 
 # ---- the real thing, where it is quick
