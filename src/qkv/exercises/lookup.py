@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from proctor import Exercise
@@ -21,8 +22,10 @@ softmax_exercise = Exercise(
     section="From scores to weights",
     hints=[
         "What must be true of the weights, whatever the scores are? Two properties; write them down first.",
-        "`exp` makes every number positive. Its sum along `dim` should then divide it: does your sum keep the dimension?",
-        "exp(1000) is inf, and inf/inf is NaN. Adding the same number to all scores of a row does not change its weights: which number keeps `exp` small?",
+        "`exp` makes every number positive. What should each row then be divided by? Look at the shape of that "
+        "divisor: does it still fit the scores, row by row?",
+        "exp(1000) is inf, and inf/inf is NaN. Adding the same number to all scores of a row does not change its "
+        "weights: which number keeps `exp` small?",
     ],
     forbid=[SOFTMAX],
 )
@@ -34,7 +37,7 @@ def scores() -> tuple[Tensor, int]:
 
 @softmax_exercise.probe
 def along_the_last(softmax: Any) -> Seen:
-    """three rows of five scores, softmax along the last dimension"""
+    """two tables of 3 × 5 scores, softmax along the last dimension"""
     return {"weights": softmax(*scores())}
 
 
@@ -45,57 +48,166 @@ def along_the_first(softmax: Any) -> Seen:
 
 
 @softmax_exercise.probe
+def along_the_middle(softmax: Any) -> Seen:
+    """scores of shape (2, 5, 3), softmax along dimension -2"""
+    return {"weights": softmax(normal(2, 5, 3, seed="middle", std=2.0), -2)}
+
+
+@softmax_exercise.probe
+def of_a_square(softmax: Any) -> Seen:
+    """a table of 5 × 5 scores, softmax along dimension 1: a lost dimension still fits here"""
+    return {"weights": softmax(normal(5, 5, seed="square", std=2.0), 1)}
+
+
+@softmax_exercise.probe
 def of_one_row(softmax: Any) -> Seen:
     """a single row of seven scores, without a batch dimension"""
     return {"weights": softmax(normal(7, seed="row"), dim=0)}
 
 
 @softmax_exercise.probe
-def of_huge_scores(softmax: Any) -> Seen:
-    """scores of thousands, positive and negative"""
-    offset = torch.tensor([[1e4], [-1e4], [0.0]])
-    return {"weights": softmax(normal(3, 5, seed="huge") + offset, -1)}
+def of_rows_far_apart(softmax: Any) -> Seen:
+    """three rows of scores: around 0, around 500, around -500"""
+    return {"weights": softmax(normal(3, 5, seed="apart") + torch.tensor([[0.0], [500.0], [-500.0]]), -1)}
 
 
 @softmax_exercise.probe
-def of_rows_far_apart(softmax: Any) -> Seen:
-    """two rows whose scores are thousands apart from each other"""
-    return {"weights": softmax(normal(2, 5, seed="apart") + torch.tensor([[0.0], [9e3]]), -1)}
+def of_huge_scores(softmax: Any) -> Seen:
+    """scores around 10,000 and around -10,000, in float64"""
+    return {"weights": softmax(normal(2, 6, seed="huge", dtype=torch.float64) + torch.tensor([[1e4], [-1e4]]), -1)}
+
+
+@softmax_exercise.probe
+def from_end_to_end(softmax: Any) -> Seen:
+    """rows that reach from -10,000 to 10,000, in float64"""
+    spread = torch.tensor([-1e4, 1e4, 0.0, 1e4, -1e4])
+    return {"weights": softmax(normal(3, 5, seed="spread", dtype=torch.float64) + spread, -1)}
+
+
+def hidden_scores() -> Tensor:
+    row = normal(2, 6, seed="hidden")
+    row[0, 1], row[0, 4], row[1, 0] = -math.inf, -math.inf, -math.inf
+    return row
 
 
 @softmax_exercise.probe
 def beside_minus_infinity(softmax: Any) -> Seen:
     """scores of -inf beside finite ones"""
-    row = normal(2, 6, seed="hidden")
-    row[0, 1], row[0, 4], row[1, 0] = -math.inf, -math.inf, -math.inf
-    return {"weights": softmax(row, -1)}
+    return {"weights": softmax(hidden_scores(), -1)}
 
 
 softmax_exercise.property(gradients(scores))
+
+
+@softmax_exercise.property
+def gradients_beside_minus_infinity(softmax: Any) -> Seen:
+    """the gradient where some scores are -inf
+
+    The weights are right but their gradient is not: beside a score of -inf it should stay finite. Look for inf - inf
+    and 0 · inf on the way back.
+    """
+    row = hidden_scores().requires_grad_()
+    (gradient,) = torch.autograd.grad((softmax(row, -1) * normal(2, 6, seed="upstream")).sum(), row)
+    return {"gradient of scores": gradient}
+
+
 softmax_exercise.property(keeps_inputs(scores))
 softmax_exercise.property(same_in(torch.float64, scores))
 softmax_exercise.property(same_in(torch.bfloat16, scores))
 softmax_exercise.property(other_device(scores))
 
 
-@softmax_exercise.misconception
-def overflows(scores: Tensor, dim: int) -> Tensor:
-    """You exponentiate the scores as they are, and large scores overflow.
+def below_the_row_maximum(scores: Tensor, dim: int) -> Tensor:
+    return scores - scores.amax(dim=dim, keepdim=True)
 
-    exp(89) is already more than float32 can hold; inf divided by inf is NaN. Weights depend only on the differences between scores, so a row may be shifted first.
-    """
-    powers = scores.exp()
+
+def by_the_row_sum(powers: Tensor, dim: int) -> Tensor:
     return powers / powers.sum(dim=dim, keepdim=True)
 
 
-@softmax_exercise.misconception
+@softmax_exercise.assembled
+def softmax_in_steps(
+    scores: Tensor, dim: int, *, shift: Any = below_the_row_maximum, normalise: Any = by_the_row_sum
+) -> Tensor:
+    return normalise(shift(scores, dim).exp(), dim)
+
+
+@softmax_exercise.instead_of("shift")
+def overflows(scores: Tensor, dim: int) -> Tensor:
+    """You exponentiate the scores as they are, and large scores overflow.
+
+    exp(89) is already more than float32 can hold; inf divided by inf is NaN. Weights depend only on the differences
+    between scores, so a row may be shifted first.
+    """
+    return scores
+
+
+@softmax_exercise.instead_of("shift")
 def shifted_by_the_global_maximum(scores: Tensor, dim: int) -> Tensor:
     """You subtract the largest score of the whole tensor, not of each row.
 
     A row that lies far below the global maximum then underflows: all its powers become 0, and 0/0 is NaN.
     """
-    powers = (scores - scores.max()).exp()
-    return powers / powers.sum(dim=dim, keepdim=True)
+    return scores - scores.max()
+
+
+@softmax_exercise.instead_of("shift")
+def shifted_by_the_mean(scores: Tensor, dim: int) -> Tensor:
+    """You subtract the mean of each row, which does not keep its largest score small.
+
+    A row that reaches from -10,000 to 10,000 has a mean near 0 and still overflows; a row with a score of -inf has the
+    mean -inf.
+    """
+    return scores - scores.mean(dim=dim, keepdim=True)
+
+
+@softmax_exercise.instead_of("shift")
+def clipped(scores: Tensor, dim: int) -> Tensor:
+    """You clip the scores to a range in which `exp` does not overflow.
+
+    Scores beyond the limit become equal, so their differences are lost, and with them the weights. A shift of the whole
+    row keeps the differences.
+    """
+    return scores.clamp(-80, 80)
+
+
+@softmax_exercise.instead_of("shift")
+def maximum_without_keepdim(scores: Tensor, dim: int) -> Tensor:
+    """Your maximum loses the dimension that it runs along.
+
+    The tensor of maxima is then lined up with the wrong dimension of the scores: mostly that raises an error, and for a
+    square table it silently subtracts another row's maximum.
+    """
+    return scores - scores.amax(dim=dim)
+
+
+@softmax_exercise.instead_of("normalise")
+def normalised_over_everything(powers: Tensor, dim: int) -> Tensor:
+    """You divide by the sum over the whole tensor, so all weights together sum to 1.
+
+    Each row is a decision of its own: the weights should sum to 1 along `dim`, for every row.
+    """
+    return powers / powers.sum()
+
+
+@softmax_exercise.instead_of("normalise")
+def sum_without_keepdim(powers: Tensor, dim: int) -> Tensor:
+    """Your sum loses the dimension that it runs along.
+
+    The tensor of sums is then lined up with the wrong dimension of the powers: mostly that raises an error, and for a
+    square table it silently divides by another row's sum.
+    """
+    return powers / powers.sum(dim=dim)
+
+
+@softmax_exercise.instead_of("normalise")
+def not_normalised(powers: Tensor, dim: int) -> Tensor:
+    """Your weights are positive but do not sum to 1.
+
+    The powers are there, but they are no shares of a whole yet. Averaged with such weights, the values grow with the
+    number of keys.
+    """
+    return powers
 
 
 @softmax_exercise.misconception
@@ -105,25 +217,6 @@ def always_the_last_dimension(scores: Tensor, dim: int) -> Tensor:
     The caller decides which dimension the weights sum to 1 along; in attention it happens to be the last.
     """
     return softmax(scores, -1)
-
-
-@softmax_exercise.misconception
-def normalised_over_everything(scores: Tensor, dim: int) -> Tensor:
-    """You divide by the sum over the whole tensor, so all weights together sum to 1.
-
-    Each row is a decision of its own: the weights should sum to 1 along `dim`, for every row.
-    """
-    powers = (scores - scores.max()).exp()
-    return powers / powers.sum()
-
-
-@softmax_exercise.misconception
-def not_normalised(scores: Tensor, dim: int) -> Tensor:
-    """Your weights are positive but do not sum to 1.
-
-    The powers are there; what is missing is the division by their sum. Without it the result of an average grows with the number of keys.
-    """
-    return (scores - scores.amax(dim=dim, keepdim=True)).exp()
 
 
 @softmax_exercise.misconception
@@ -141,7 +234,7 @@ def logarithm_of_the_weights(scores: Tensor, dim: int) -> Tensor:
 
     That is the log-softmax, which losses use. An average needs the weights themselves.
     """
-    return softmax(scores, dim).log()
+    return below_the_row_maximum(scores, dim) - below_the_row_maximum(scores, dim).exp().sum(dim, keepdim=True).log()
 
 
 @softmax_exercise.misconception
@@ -157,7 +250,8 @@ def sign_reversed(scores: Tensor, dim: int) -> Tensor:
 def hard_maximum(scores: Tensor, dim: int) -> Tensor:
     """You give all the weight to the largest score.
 
-    That is the hard lookup: its gradient is zero almost everywhere, so nothing can be learned through it. The softmax gives every entry a share.
+    That is the hard lookup: its gradient is zero almost everywhere, so nothing can be learned through it. The softmax
+    gives every entry a share.
     """
     return torch.zeros_like(scores).scatter(dim, scores.argmax(dim=dim, keepdim=True), 1.0)
 
@@ -230,9 +324,19 @@ def features_against_features(q: Tensor, k: Tensor) -> Tensor:
 def keys_not_turned(q: Tensor, k: Tensor) -> Tensor:
     """You multiply q by k without turning k.
 
-    Then a component of the query meets a whole key. It only runs where there are as many keys as components, and means nothing there.
+    Then a component of the query meets a whole key. It only runs where there are as many keys as components, and means
+    nothing there.
     """
     return q @ k
+
+
+@scores_exercise.misconception
+def the_batch_turned_too(q: Tensor, k: Tensor) -> Tensor:
+    """You turn all dimensions of k, and the batch with them.
+
+    Without a batch that is right. With one, the batch dimension ends up last, where the keys belong.
+    """
+    return q @ k.permute(*reversed(range(k.dim())))
 
 
 @scores_exercise.misconception
@@ -250,7 +354,7 @@ def cosine_instead_of_dot(q: Tensor, k: Tensor) -> Tensor:
 
     The dot product keeps the length: a long key can call louder than a short one in the same direction.
     """
-    return torch.nn.functional.normalize(q, dim=-1) @ torch.nn.functional.normalize(k, dim=-1).transpose(-2, -1)
+    return F.normalize(q, dim=-1) @ F.normalize(k, dim=-1).transpose(-2, -1)
 
 
 @scores_exercise.misconception
@@ -271,20 +375,30 @@ def averaged_over_components(q: Tensor, k: Tensor) -> Tensor:
     return similarity_scores(q, k) / q.shape[-1]
 
 
+@scores_exercise.misconception
+def weights_already(q: Tensor, k: Tensor) -> Tensor:
+    """You apply the softmax already.
+
+    Here the bare scores are asked for: any real numbers. Turning them into weights is a step of its own, so that later
+    chapters can put something between the two.
+    """
+    return softmax(similarity_scores(q, k), -1)
+
+
 lookup_exercise = Exercise(
     soft_lookup,
     section="The soft lookup",
     hints=[
         "Three steps: compare, weigh, average. You have built the first two.",
         "One query's weights over all keys should sum to 1. Along which dimension of (query, key) is that?",
-        "The average is a matrix product of weights (..., query, key) and values (..., key, d_v).",
+        "The average is a matrix product. Weights are (..., query, key), values (..., key, d_v): which size vanishes?",
     ],
     forbid=[FUSED_ATTENTION, MULTIHEAD],
 )
 
 
 def queries_keys_values() -> tuple[Tensor, Tensor, Tensor]:
-    return normal(2, 3, 7, seed="q"), normal(2, 5, 7, seed="k"), normal(2, 5, 4, seed="v")
+    return normal(2, 3, 7, seed="q", std=0.5), normal(2, 5, 7, seed="k"), normal(2, 5, 4, seed="v")
 
 
 @lookup_exercise.probe
@@ -314,9 +428,10 @@ def inside_two_batch_dimensions(soft_lookup: Any) -> Seen:
 
 @lookup_exercise.probe
 def of_loud_keys(soft_lookup: Any) -> Seen:
-    """keys so long that the scores reach hundreds"""
+    """keys so long that every score lies around 200"""
     q, k, v = queries_keys_values()
-    return {"output": soft_lookup(q, 100 * k, v)}
+    q[..., 0], k[..., 0] = 10.0, 20.0
+    return {"output": soft_lookup(q, k, v)}
 
 
 lookup_exercise.property(gradients(queries_keys_values))
@@ -327,8 +442,16 @@ lookup_exercise.property(other_device(queries_keys_values))
 
 
 @lookup_exercise.assembled
-def lookup_in_steps(q: Tensor, k: Tensor, v: Tensor, *, compare: Any = similarity_scores, weigh: Any = softmax) -> Tensor:
-    return weigh(compare(q, k), -1) @ v
+def lookup_in_steps(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    *,
+    compare: Any = similarity_scores,
+    weigh: Any = softmax,
+    average: Any = torch.matmul,
+) -> Tensor:
+    return average(weigh(compare(q, k), -1), v)
 
 
 @lookup_exercise.instead_of("weigh")
@@ -338,6 +461,16 @@ def softmax_over_queries(scores: Tensor, dim: int) -> Tensor:
     Each query distributes its own attention over the keys; the queries do not compete with each other.
     """
     return softmax(scores, -2)
+
+
+@lookup_exercise.instead_of("weigh")
+def softmax_over_the_first_dimension(scores: Tensor, dim: int) -> Tensor:
+    """Your softmax runs over dimension 0, which is the batch as soon as there is one.
+
+    Counted from the front, the keys are in another place for every number of batch dimensions. Counted from the back
+    they never move.
+    """
+    return softmax(scores, 0)
 
 
 @lookup_exercise.instead_of("weigh")
@@ -368,7 +501,7 @@ def overflowing_softmax(scores: Tensor, dim: int) -> Tensor:
 
 
 @lookup_exercise.instead_of("weigh")
-def weights_not_normalised(scores: Tensor, dim: int) -> Tensor:
+def sigmoid_weights(scores: Tensor, dim: int) -> Tensor:
     """Your weights are sigmoids: each key is judged by itself, and the weights do not sum to 1.
 
     The softmax makes the keys compete. Without competition the output grows with the number of keys.
@@ -394,11 +527,30 @@ def cosine_scores(q: Tensor, k: Tensor) -> Tensor:
     return cosine_instead_of_dot(q, k)
 
 
+@lookup_exercise.instead_of("compare")
+def scores_turned(q: Tensor, k: Tensor) -> Tensor:
+    """Your table of scores has a row for each key; it should have a row for each query.
+
+    Where there are as many queries as keys it still runs, and every query gets an answer that belongs to a key.
+    """
+    return keys_against_queries(q, k)
+
+
+@lookup_exercise.instead_of("average")
+def averaged_twice(weights: Tensor, v: Tensor) -> Tensor:
+    """You divide by the number of keys although the weights of a query already sum to 1.
+
+    A weighted average is the sum of weight times value. The division was done inside the softmax.
+    """
+    return weights @ v / v.shape[-2]
+
+
 @lookup_exercise.misconception
 def keys_averaged(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     """You average the keys; the values are never used.
 
-    Keys say where to look, values say what is found there. The weights come from the keys, the average is over the values.
+    Keys say where to look, values say what is found there. The weights come from the keys, the average is over the
+    values.
     """
     return softmax(similarity_scores(q, k), -1) @ k
 
@@ -421,22 +573,13 @@ def plain_average(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     return v.mean(-2, keepdim=True).expand(*q.shape[:-1], v.shape[-1]).clone()
 
 
-@lookup_exercise.misconception
-def summed_not_averaged(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """You multiply the values by the number of keys: a sum where an average belongs.
-
-    The weights of one query already sum to 1, so the weighted sum is the average; nothing more is to be multiplied.
-    """
-    return soft_lookup(q, k, v) * k.shape[-2]
-
-
 self_attention_exercise = Exercise(
     SelfAttention,
     section="Self-attention",
     hints=[
         "Queries, keys and values are three different views of the same x. Which attribute makes which view?",
         "You have built the lookup already: it takes queries, keys and values.",
-        "Call the three projections on x as functions; nn.Linear works on the last dimension and leaves the others alone.",
+        "A projection is called like a function; nn.Linear works on the last dimension and leaves the others alone.",
     ],
     forbid=[FUSED_ATTENTION, MULTIHEAD],
 )
@@ -470,8 +613,8 @@ def equal_widths(self_attention: Any) -> Seen:
 
 @self_attention_exercise.probe
 def inside_more_dimensions(self_attention: Any) -> Seen:
-    """two batch dimensions, and vectors three times as long"""
-    return {"output": build_self_attention(self_attention)(normal(2, 3, 4, 6, seed="x", std=3.0))}
+    """two batch dimensions, and vectors twice as long"""
+    return {"output": build_self_attention(self_attention)(normal(2, 3, 4, 6, seed="x", std=2.0))}
 
 
 self_attention_exercise.property(gradients(sequence, build_self_attention))
@@ -484,7 +627,8 @@ self_attention_exercise.property(other_device(sequence, build_self_attention))
 class QueriesAndKeysSwapped(SelfAttention):
     """You use q_proj for the keys and k_proj for the queries.
 
-    The scores come out turned. In training the names would sort themselves out; with weights from elsewhere the result is wrong.
+    The scores come out turned. In training the names would sort themselves out; with weights from elsewhere the result
+    is wrong.
     """
 
     def forward(self, x: Tensor) -> Tensor:
@@ -495,7 +639,8 @@ class QueriesAndKeysSwapped(SelfAttention):
 class KeysFromTheQueries(SelfAttention):
     """You make the keys with q_proj, so every element asks for what it offers.
 
-    With one matrix for both, scores are symmetric: if A attends to B, then B to A. Two matrices let A look for B without being looked for.
+    With one matrix for both, scores are symmetric: A matches B exactly as well as B matches A. Two matrices let A look
+    for B without being looked for.
     """
 
     def forward(self, x: Tensor) -> Tensor:
@@ -514,10 +659,25 @@ class ScaledAlready(SelfAttention):
 
 
 @self_attention_exercise.misconception
+class ItselfLeftOut(SelfAttention):
+    """You let no element look at itself.
+
+    "All the other words" is how it is often told, but the sequence is looked up whole: an element is one of its own
+    keys, and may well be the best.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        found = similarity_scores(self.q_proj(x), self.k_proj(x))
+        itself = torch.eye(x.shape[-2], dtype=torch.bool, device=x.device)
+        return softmax(found.masked_fill(itself, -math.inf), -1) @ self.v_proj(x)
+
+
+@self_attention_exercise.misconception
 class ResidualAdded(SelfAttention):
     """You add something to the attention's output: the values themselves.
 
-    A residual connection belongs around this layer, not into it, and comes in a later chapter. Each output is only the weighted average.
+    A residual connection belongs around this layer, not into it, and comes in a later chapter. Each output is only the
+    weighted average.
     """
 
     def forward(self, x: Tensor) -> Tensor:
@@ -558,10 +718,22 @@ class ValuesAlone(SelfAttention):
 
 
 @self_attention_exercise.misconception
+class ValuesNotProjected(SelfAttention):
+    """You average the vectors of x themselves; v_proj is not used.
+
+    What an element hands over need not be what it is: v_proj chooses the part that is worth passing on, and its width.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return soft_lookup(self.q_proj(x), self.k_proj(x), x)
+
+
+@self_attention_exercise.misconception
 class WithoutProjections(SelfAttention):
     """You compare the vectors of x themselves; q_proj and k_proj are not used.
 
-    Then every element mostly finds itself, since nothing is as similar to it. The projections let it look for something else.
+    Then every element mostly finds itself, since hardly anything is as similar to it. The projections let it look for
+    something else.
     """
 
     def forward(self, x: Tensor) -> Tensor:
