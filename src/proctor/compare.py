@@ -11,7 +11,8 @@ from torch import Tensor
 
 from proctor.observe import Observation
 
-# Relative to the largest finite magnitude of the expected tensor: room for another order of summation, not for another formula.
+# Relative to the largest finite magnitude of the expected tensor:
+# room for another order of summation, not for another formula.
 TOLERANCE = {torch.float64: 1e-9, torch.float32: 5e-5, torch.float16: 4e-3, torch.bfloat16: 3e-2}
 
 
@@ -40,7 +41,7 @@ def difference(name: str, seen: Tensor, expected: Tensor) -> Difference | None:
         return Difference(math.inf, f"{name} is {dtype(seen)}, expected {dtype(expected)}.")
     if seen.numel() == 0:
         return None
-    errors, tolerance = error_in_tolerances(seen, expected)
+    errors = error_in_tolerances(seen, expected)
     worst = int(errors.argmax())
     excess = float(errors.flatten()[worst])
     if excess <= 1.0:
@@ -51,18 +52,18 @@ def difference(name: str, seen: Tensor, expected: Tensor) -> Difference | None:
     return Difference(excess, f"{place} is {got}, expected {wanted}.")
 
 
-def error_in_tolerances(seen: Tensor, expected: Tensor) -> tuple[Tensor, float]:
-    """Elementwise |seen - expected| in units of the tolerance; inf where one of the two is NaN or infinite and the other not equal."""
+def error_in_tolerances(seen: Tensor, expected: Tensor) -> Tensor:
+    """Elementwise |seen - expected| in units of the tolerance; inf where one of the two is NaN or infinite and the
+    other not equal."""
     if not expected.is_floating_point():
-        return torch.where(seen == expected, 0.0, math.inf).double(), 0.0
+        return torch.where(seen == expected, 0.0, math.inf).double()
     tolerance = max(TOLERANCE[t.dtype] for t in (seen, expected))
     a, b = seen.double(), expected.double()
     finite = a.isfinite() & b.isfinite()
     scale = float(b[b.isfinite()].abs().max()) if b.isfinite().any() else 0.0
     allowed = tolerance * (scale or 1.0)
     same = (a == b) | (a.isnan() & b.isnan())
-    errors = torch.where(finite, (a - b).abs() / allowed, torch.where(same, 0.0, math.inf))
-    return errors, allowed
+    return torch.where(finite, (a - b).abs() / allowed, torch.where(same, 0.0, math.inf))
 
 
 def same(a: Observation, b: Observation) -> bool:

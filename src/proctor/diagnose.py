@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any
@@ -32,13 +33,16 @@ class Examiner:
             found = {n: observe(p.function, self.exercise.reference) for n, p in self.exercise.probes.items()}
         for name, observation in found.items():
             if observation.raised is not None:
-                raise RuntimeError(f"the reference of {self.exercise.name} fails its probe {name}: {observation.raised}")
+                raise RuntimeError(
+                    f"the reference of {self.exercise.name} fails its probe {name}: {observation.raised}"
+                )
         return found
 
     @property
     def draws(self) -> Draws:
         """The inputs of all probes, as the reference met them."""
-        return self.expected and self._source.table
+        _ = self.expected  # draws them
+        return self._source.table
 
     def examine(self, implementation: Any) -> Result:
         """Run all probes on an implementation in this process, and judge what they saw."""
@@ -56,34 +60,34 @@ class Examiner:
         values = [n for n, p in probes.items() if p.kind == "value"]
         failed_properties = sum(not agrees[n] for n, p in probes.items() if p.kind == "property")
         share = sum(agrees[n] for n in values) / len(values)
-        score = share * (1 - failed_properties / len(probes))
-        common: dict[str, Any] = {
-            "exercise": self.exercise.name,
-            "probes_passed": sum(agrees.values()),
-            "probes": len(probes),
-            "seconds": seconds,
-        }
-        called = tuple(dict.fromkeys(title for o in seen.values() for title in o.called))
+        result = Result(
+            exercise=self.exercise.name,
+            state="not_yet",
+            score=share * (1 - failed_properties / len(probes)),
+            probes_passed=sum(agrees.values()),
+            probes=len(probes),
+            next_step=f'section "{self.exercise.section}", or hint("{self.exercise.name}").',
+            seconds=seconds,
+        )
+        called = dict.fromkeys(title for o in seen.values() for title in o.called)
         if called:
             sentence = f"You call {' and '.join(called)}, which this exercise asks you to do without."
-            return Result(state="not_yet", score=0.0, explanations=(Explanation(sentence),), next_step=self._next, **common)
+            return replace(result, score=0.0, explanations=(Explanation(sentence),))
         if all(agrees.values()):
-            return Result(state="passed", score=1.0, **common)
+            return replace(result, state="passed", next_step="")
         if self._unstarted(seen, values):
-            common["probes_passed"] = 0
-            return Result(state="not_started", score=0.0, next_step=self._next, **common)
+            return replace(result, state="not_started", score=0.0, probes_passed=0)
         first = probes[next(n for n in (*values, *probes) if not agrees[n])]
-        evidence = {"situation": first.situation, "evidence": self._evidence(first, seen), "next_step": self._next}
+        result = replace(result, situation=first.situation, evidence=self._evidence(first, seen))
         mistakes = self.diagnose(seen)
         if mistakes:
             name = " + ".join(m.name for m in mistakes)
-            why = tuple(m.explanation for m in mistakes)
-            return Result(state="not_yet", score=score, misconception=name, explanations=why, **evidence, **common)
+            return replace(result, misconception=name, explanations=tuple(m.explanation for m in mistakes))
         observation = seen.get(first.name)
         if observation is None or observation.raised is not None:
-            return Result(state="stopped", score=score, explanations=self._how_it_ended(observation), **evidence, **common)
-        why = (Explanation(first.fault),) if first.fault and share == 1 else (UNRECOGNISED,)
-        return Result(state="not_yet", score=score, explanations=why, **evidence, **common)
+            return replace(result, state="stopped", explanations=(how_it_ended(observation),))
+        fault = Explanation(first.fault) if first.fault and share == 1 else UNRECOGNISED
+        return replace(result, explanations=(fault,))
 
     def diagnose(self, seen: Observations) -> tuple[Misconception, ...]:
         """The mistake, or the two mistakes together, that did exactly what this answer did; empty if there is none."""
@@ -128,21 +132,19 @@ class Examiner:
 
     def _unstarted(self, seen: Observations, values: list[str]) -> bool:
         raised = [seen[n].raised for n in values if n in seen]
-        return bool(raised) and all(r is not None and r.kind == "NotImplementedError" for r in raised)
+        return bool(raised) and all(r is not None and r.unstarted for r in raised)
 
     def _evidence(self, probe: Probe, seen: Observations) -> tuple[str, ...]:
         observation, expected = seen.get(probe.name), self.expected[probe.name].values
         if observation is None or observation.values is None or expected is None:
             raised = observation.raised if observation else None
-            return (f"{raised}" + (f" ({raised.where})" if raised.where else ""),) if raised else ()
+            return (str(raised),) if raised else ()
         return tuple(d.sentence for d in differences(observation.values, expected)[:3])
 
-    def _how_it_ended(self, observation: Observation | None) -> tuple[Explanation, ...]:
-        if observation is None or observation.raised is None:
-            return (Explanation("Your code did not get as far as this probe."),)
-        where = f" at {observation.raised.where}" if observation.raised.where else ""
-        return (Explanation(f"Your code raised {observation.raised.kind}{where}."),)
 
-    @property
-    def _next(self) -> str:
-        return f'section "{self.exercise.section}", or hint("{self.exercise.name}").'
+def how_it_ended(observation: Observation | None) -> Explanation:
+    """Why there are no tensors to compare."""
+    if observation is None or observation.raised is None:
+        return Explanation("Your code did not get as far as this probe.")
+    where = f" at {observation.raised.where}" if observation.raised.where else ""
+    return Explanation(f"Your code raised {observation.raised.kind}{where}.")

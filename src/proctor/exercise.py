@@ -51,6 +51,7 @@ class Exercise:
         hints: gentlest first.
         forbid: what may not be called here.
         points: what full agreement is worth.
+        equivalents: mutants of the reference that compute the same thing, as lint words them -> why they do.
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class Exercise:
         hints: Sequence[str],
         forbid: Iterable[Family] = (),
         points: float = 1.0,
+        equivalents: Mapping[str, str] | None = None,
     ) -> None:
         self.reference = reference
         self.name = reference.__name__
@@ -68,6 +70,7 @@ class Exercise:
         self.hints = tuple(hints)
         self.forbid = tuple(forbid)
         self.points = points
+        self.equivalents = dict(equivalents or {})
         self.probes: dict[str, Probe] = {}
         self.misconceptions: dict[str, Misconception] = {}
         self.in_steps: Implementation | None = None
@@ -100,7 +103,9 @@ class Exercise:
         """
         replaces: frozenset[str] = frozenset()
         if inspect.isclass(wrong):
-            replaces = frozenset(n for n, v in vars(wrong).items() if callable(v) or isinstance(v, property | staticmethod))
+            replaces = frozenset(
+                n for n, v in vars(wrong).items() if callable(v) or isinstance(v, property | staticmethod)
+            )
         self._mistake(wrong.__name__, wrong, wrong, replaces)
         return wrong
 

@@ -1,7 +1,8 @@
 """What an exercise does not allow, found by what was *called*, whatever it is called.
 
 A `Family` is one forbidden thing in all its spellings: `F.softmax`, `torch.softmax`, `Tensor.softmax`, `nn.Softmax`,
-`torch.ops.aten.softmax` all end in an operator of the same base name. Calls are seen twice: by torch's function mode, which
+`torch.ops.aten.softmax` all end in an operator of the same base name. Calls are seen twice: by torch's function mode,
+which
 sees each call of the Python interface, and by its dispatch mode, which sees the kernels that run underneath.
 """
 
@@ -59,7 +60,7 @@ BATCH_NORM = Family.of(
 GELU = Family.of("torch's own GELU", "gelu", "gelu_")
 DROPOUT = Family.of(
     "torch's own dropout",
-    "dropout", "dropout_", "native_dropout", "_fused_dropout", "feature_dropout", "alpha_dropout", "bernoulli", "bernoulli_",
+    "dropout", "dropout_", "native_dropout", "_fused_dropout", "feature_dropout", "alpha_dropout",
 )  # fmt: skip
 CROSS_ENTROPY = Family.of("torch's own cross-entropy", "cross_entropy", "cross_entropy_loss", "kl_div")
 RECURRENT = Family.of(

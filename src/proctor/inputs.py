@@ -2,7 +2,8 @@
 
 Every draw is named by a key: what is drawn, its shape, its seed. Where the numbers come from is the business of the
 source in force. On the trusted side that is `Salted`, which hashes a secret salt with the key and records what it drew;
-everywhere else it is `Replay`, which hands out those recordings. So a probe reads the same everywhere, student code sees
+everywhere else it is `Replay`, which hands out those recordings. So a probe reads the same everywhere, student code
+sees
 inputs but never the salt, and an answer cannot be prepared for numbers that do not exist yet.
 """
 
@@ -74,17 +75,13 @@ def _draw(kind: str, shape: tuple[int, ...], seed: Seed, make: Callable[[torch.G
     return source(f"{kind} {list(shape)} {seed}", make)
 
 
-def normal(
-    *shape: int, seed: Seed, mean: float = 0.0, std: float = 1.0, dtype: torch.dtype = torch.float32
-) -> Tensor:
+def normal(*shape: int, seed: Seed, mean: float = 0.0, std: float = 1.0, dtype: torch.dtype = torch.float32) -> Tensor:
     """Draw a Gaussian tensor. The same seed gives the same numbers in every dtype, up to its rounding."""
     sample = _draw("normal", shape, seed, lambda g: torch.randn(shape, generator=g, dtype=torch.float64))
     return (mean + std * sample).to(dtype)
 
 
-def uniform(
-    *shape: int, seed: Seed, low: float = 0.0, high: float = 1.0, dtype: torch.dtype = torch.float32
-) -> Tensor:
+def uniform(*shape: int, seed: Seed, low: float = 0.0, high: float = 1.0, dtype: torch.dtype = torch.float32) -> Tensor:
     """Draw from the interval [low, high)."""
     sample = _draw("uniform", shape, seed, lambda g: torch.rand(shape, generator=g, dtype=torch.float64))
     return (low + (high - low) * sample).to(dtype)
@@ -113,7 +110,8 @@ def generator(seed: Seed) -> torch.Generator:
 def seeded(module: Module, dtype: torch.dtype = torch.float32) -> Module:
     """Fill every parameter from its *name*, so that the order in which a module makes them cannot matter.
 
-    Matrices keep the scale of what passes through them; gains (`*norm*.weight`, `gamma`) scatter around 1, other vectors around 0.
+    Matrices keep the scale of what passes through them; gains (`*norm*.weight`, `gamma`) scatter around 1, other
+    vectors around 0.
     """
     module.to(dtype)
     with torch.no_grad():

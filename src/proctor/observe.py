@@ -27,6 +27,11 @@ class Raised:
     message: str
     where: str = ""  # "cell 3, line 5: `scores = q @ k`", empty if unknown
 
+    @property
+    def unstarted(self) -> bool:
+        """Is this the stub's own `raise NotImplementedError`, and not torch saying that it lacks an operation?"""
+        return self.kind == "NotImplementedError" and (not self.message or "raise NotImplementedError" in self.where)
+
     def __str__(self) -> str:
         return f"{self.kind}: {self.message}" if self.message else self.kind
 
@@ -67,9 +72,9 @@ def plain(value: Any, name: str = "result") -> Tensor:
             raise NotATensor(f"{name} has {value.numel():,} entries, which is more than any answer here needs")
         if value.device.type == "meta":  # no numbers there: the shape is what there is to see
             return torch.tensor(value.shape, dtype=torch.int64)
-        value = value.detach().as_subclass(Tensor)
         if value.layout != torch.strided:
             raise NotATensor(f"{name} is not a dense tensor (layout {value.layout})")
+        value = value.detach().as_subclass(Tensor)
         return value.to("cpu").resolve_conj().resolve_neg().clone(memory_format=torch.contiguous_format)
     if isinstance(value, bool):
         return torch.tensor(value)

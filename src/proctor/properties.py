@@ -1,6 +1,7 @@
 """Probes that many exercises share, made from a function that gives one set of arguments.
 
-Each maker returns a probe: `exercise.property(keeps_inputs(make))`. For a class, `build` turns it into the callable that is
+Each maker returns a probe: `exercise.property(keeps_inputs(make))`. For a class, `build` turns it into the callable
+that is
 looked at, for example `lambda cls: seeded(cls(8, 2))`.
 """
 
@@ -18,7 +19,7 @@ ProbeFunction = Callable[[Any], Mapping[str, Any]]
 
 
 def as_is(implementation: Any) -> Callable[..., Any]:
-    return implementation  # type: ignore[no-any-return]
+    return implementation
 
 
 def keeps_inputs(make: Make, build: Build = as_is) -> ProbeFunction:
@@ -27,7 +28,8 @@ def keeps_inputs(make: Make, build: Build = as_is) -> ProbeFunction:
     def keeps_inputs(implementation: Any) -> Mapping[str, Any]:
         """inputs that the caller goes on using
 
-        Your code changes a tensor that it was given. The caller still needs it: compute a new one instead of writing into it.
+        Your code changes a tensor that it was given. The caller still needs it: compute a new one instead of writing
+        into it.
         """
         arguments = make()
         build(implementation)(*arguments)
@@ -61,7 +63,8 @@ def gradients(make: Make, build: Build = as_is) -> ProbeFunction:
     def gradients(implementation: Any) -> Mapping[str, Any]:
         """the gradients with respect to every input
 
-        The values are right but the gradients are not. Something on the way cuts or bends the graph: `.detach()`, `.data`, `float()`, a new tensor.
+        The values are right but the gradients are not. Something on the way cuts or bends the graph: `.detach()`,
+        `.data`, `float()`, a new tensor.
         """
         arguments = [a.requires_grad_() if is_floating(a) else a for a in make()]
         function = build(implementation)
@@ -70,7 +73,10 @@ def gradients(make: Make, build: Build = as_is) -> ProbeFunction:
             leaves |= dict(function.named_parameters())
         total = sum((weigh(t) for t in named(function(*arguments)).values()), torch.zeros(()))
         found = torch.autograd.grad(total, list(leaves.values()), allow_unused=True)
-        return {f"gradient of {n}": torch.zeros_like(leaves[n]) if g is None else g for n, g in zip(leaves, found, strict=True)}
+        return {
+            f"gradient of {n}": torch.zeros_like(leaves[n]) if g is None else g
+            for n, g in zip(leaves, found, strict=True)
+        }
 
     return gradients
 
@@ -81,7 +87,8 @@ def other_device(make: Make, build: Build = as_is) -> ProbeFunction:
     def other_device(implementation: Any) -> Mapping[str, Any]:
         """inputs on another device
 
-        Your code makes a tensor on the CPU whatever the inputs' device is, so it would fail on a GPU. Say `device=x.device` where you make it.
+        Your code makes a tensor on the CPU whatever the inputs' device is, so it would fail on a GPU. Say
+        `device=x.device` where you make it.
         """
         arguments = [a.to("meta") if isinstance(a, Tensor) else a for a in make()]
         function = build(implementation)

@@ -27,7 +27,8 @@ def device() -> torch.device:
 def check(answer: Callable[..., Any]) -> Result:
     """Check an answer against its exercise, which is found by the answer's name.
 
-    Parts that earlier exercises of the chapter built are the reference's while the check runs, so an earlier mistake does not show here.
+    Parts that earlier exercises of the chapter built are the reference's while the check runs, so an earlier mistake
+    does not show here.
     """
     name = answer if isinstance(answer, str) else getattr(answer, "__name__", None)
     if isinstance(answer, str) or not callable(answer) or name is None:
@@ -44,8 +45,8 @@ def check_named(name: str, answer: Callable[..., Any]) -> Result:
             observations = examiner.observations(answer, forbid=True)
         result = examiner.verdict(observations, time.perf_counter() - started)
     except Exception as error:  # ours, not theirs: theirs end up in observations
-        why = Explanation(f"The check itself failed ({type(error).__name__}: {error}). This is our fault, not yours; please report it.")
-        return Result(name, "fault", 0.0, 0, len(examiner.exercise.probes), explanations=(why,))
+        sentence = f"The check itself failed ({type(error).__name__}: {error}). That is our fault; please report it."
+        return Result(name, "fault", 0.0, 0, len(examiner.exercise.probes), explanations=(Explanation(sentence),))
     progress.record(result)
     return result
 
@@ -57,7 +58,8 @@ def _examiner(name: str) -> Examiner:
 
 @contextmanager
 def earlier_parts(name: str, answer: Callable[..., Any]) -> Iterator[None]:
-    """While the block runs, the answer's namespace holds the reference's version of earlier exercises of the chapter."""
+    """While the block runs, the answer's namespace holds the reference's version of earlier exercises of the
+    chapter."""
     namespace = namespace_of(answer)
     replaced = {e.name: e.reference for e in exercises.earlier(name) if e.name in namespace}
     before = {part: namespace[part] for part in replaced}
@@ -74,7 +76,7 @@ def namespace_of(answer: Any) -> dict[str, Any]:
     for function in functions:
         found = getattr(function, "__globals__", None)
         if found is not None and not function.__module__.startswith(("torch", "qkv.")):
-            return found  # type: ignore[no-any-return]
+            return found
     return {}
 
 

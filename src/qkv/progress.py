@@ -123,7 +123,7 @@ class Status:
             rows.append(
                 f'<div title="{escape(details)}" style="display:flex;gap:.8em;align-items:center;margin:.2em 0">'
                 f'<span style="width:9em">{number:02} {escape(stem)}</span>'
-                f'<progress max="{len(found)}" value="{done}" style="width:14em" aria-label="{escape(stem)}"></progress>'
+                f'<progress max="{len(found)}" value="{done}" aria-label="{escape(stem)}"></progress>'
                 f"<span>{done} of {len(found)}</span></div>"
             )
         return f'<div class="qkv-status">{"".join(rows)}<p>{escape(self._next_line)}</p></div>'

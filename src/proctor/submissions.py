@@ -1,0 +1,151 @@
+"""Who handed in what. A class is a folder with one folder or file per student; links are never followed out of it.
+
+A file that cannot be taken (too large, a link, unreadable) is kept as a problem in words, which ends up in its
+student's feedback. Nothing here depends on what is inside a file, and nothing raises because of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+SUFFIXES = (".ipynb", ".py")
+NOT_WORK = {"__pycache__", "__MACOSX", "node_modules"}
+MOST_FILES = 200  # of one student
+DEEPEST = 6  # folders below a student's own
+MB = 2**20
+LARGEST = {".ipynb": 64 * MB, ".py": 2 * MB}  # a notebook carries its pictures
+
+
+@dataclass(frozen=True)
+class File:
+    """One file of a submission: its bytes, or why there are none."""
+
+    name: str  # relative to the student's folder
+    content: bytes = b""
+    problem: str = ""
+
+    @property
+    def suffix(self) -> str:
+        return suffix(self.name)
+
+
+@dataclass(frozen=True)
+class Submission:
+    """What one student handed in: folders and files, not read yet."""
+
+    student: str
+    places: tuple[Path, ...]
+
+    def load(self) -> list[File]:
+        """Read it, in the order of names."""
+        found = sorted(((name, path) for place in self.places for name, path in walk(place)), key=lambda pair: in_order(pair[0]))
+        return [read(name, path) for name, path in found[:MOST_FILES]]
+
+
+@dataclass
+class Class:
+    """All submissions in the order of names, and what was not taken for one."""
+
+    submissions: list[Submission] = field(default_factory=list)
+    ignored: list[str] = field(default_factory=list)
+
+
+def collect(root: Path) -> Class:
+    """Find every student of a class: `alice/…`, `alice.ipynb` and `alice.py` are all alice's."""
+    places: dict[str, list[Path]] = {}
+    ignored: list[str] = []
+    for path in sorted(root.iterdir(), key=lambda path: in_order(path.name)):
+        if skipped(path.name):
+            continue
+        if path.is_symlink():
+            ignored.append(f"{legible(path.name)} (a link)")
+        elif path.is_dir():
+            places.setdefault(legible(path.name), []).append(path)
+        elif suffix(path.name) in SUFFIXES:
+            places.setdefault(legible(path.name[: -len(suffix(path.name))]), []).append(path)
+        else:
+            ignored.append(legible(path.name))
+    students = sorted(places, key=in_order)
+    return Class([Submission(student, tuple(places[student])) for student in students], ignored)
+
+
+def walk(place: Path) -> Iterator[tuple[str, Path]]:
+    """The notebooks and Python files at a place, as (name, path)."""
+    if not place.is_dir() or place.is_symlink():
+        yield legible(place.name), place
+        return
+    for folder, inside, names in os.walk(place, followlinks=False):
+        depth = len(Path(folder).relative_to(place).parts)
+        inside[:] = sorted(name for name in inside if not skipped(name)) if depth < DEEPEST else []
+        for name in names:
+            if suffix(name) in SUFFIXES and not skipped(name):
+                path = Path(folder, name)
+                yield legible(path.relative_to(place).as_posix()), path
+
+
+def read(name: str, path: Path) -> File:
+    """The content of a regular file of bearable size."""
+    most = LARGEST[suffix(name)]
+    try:
+        # a link, a pipe or a device may wait under an innocent name
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    except OSError as error:
+        why = "is a link, and links are not followed" if path.is_symlink() else f"could not be read ({error.strerror})"
+        return File(name, problem=f"{name} {why}.")
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            return File(name, problem=f"{name} is not a regular file.")
+        if status.st_size > most:
+            return File(name, problem=f"{name} has {status.st_size / MB:,.0f} MB; at most {most // MB} MB are read.")
+        try:
+            content = file.read(most)
+        except OSError as error:
+            return File(name, problem=f"{name} could not be read ({error.strerror}).")
+    return File(name, content) if content.strip() else File(name, problem=f"{name} is empty.")
+
+
+def digest(files: list[File]) -> str:
+    """The same for the same submission, and only for it."""
+    total = hashlib.sha256()
+    for file in files:
+        for part in (file.name.encode(), file.content, file.problem.encode()):
+            total.update(len(part).to_bytes(8, "big") + part)
+    return total.hexdigest()
+
+
+def suffix(name: str) -> str:
+    return os.path.splitext(name)[1].lower()
+
+
+def skipped(name: str) -> bool:
+    """Left behind by an editor or a system: nobody's work."""
+    return name.startswith(".") or name in NOT_WORK
+
+
+def legible(name: str) -> str:
+    """A file name as text, also where its bytes are not UTF-8; two names never become one."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
+
+
+def in_order(name: str) -> tuple[tuple[bool, int, str], ...]:
+    """A key that sorts `a2` before `a10`."""
+    pieces: list[tuple[bool, int, str]] = []
+    text = ""
+    for character in name:
+        if character.isascii() and character.isdigit():
+            if text:
+                pieces.append((True, 0, text))
+                text = ""
+            if pieces and not pieces[-1][0]:
+                pieces[-1] = (False, pieces[-1][1] * 10 + int(character), "")
+            else:
+                pieces.append((False, int(character), ""))
+        else:
+            text += character
+    return (*pieces, (True, 0, text)) if text else tuple(pieces)

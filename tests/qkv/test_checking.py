@@ -1,0 +1,111 @@
+"""check, hint and status as a student meets them."""
+
+import json
+
+import pytest
+import torch
+
+from qkv import check, hint, progress, status
+from qkv.checking import device
+
+
+@pytest.fixture(autouse=True)
+def kept(tmp_path, monkeypatch):
+    path = tmp_path / "progress.json"
+    monkeypatch.setenv("QKV_PROGRESS", str(path))
+    return path
+
+
+RIGHT = "def softmax(scores, dim):\n    p = torch.exp(scores - scores.amax(dim, keepdim=True))\n    return p / p.sum(dim, keepdim=True)\n"
+WRONG = "def softmax(scores, dim):\n    return scores.exp() / scores.exp().sum(dim, keepdim=True)\n"
+STUB = "def softmax(scores, dim):\n    raise NotImplementedError\n"
+LOOKUP = "def soft_lookup(q, k, v):\n    return softmax(similarity_scores(q, k), -1) @ v\n"
+
+
+def notebook(*cells: str) -> dict:
+    namespace = {"torch": torch, "__name__": "__main__"}
+    for cell in cells:
+        exec(compile(cell, "<ipython-input-1>", "exec"), namespace)
+    return namespace
+
+
+def test_from_stub_to_passed():
+    assert check(notebook(STUB)["softmax"]).state == "not_started"
+    wrong = check(notebook(WRONG)["softmax"])
+    assert (wrong.state, wrong.misconception) == ("not_yet", "overflows")
+    assert check(notebook(RIGHT)["softmax"]).state == "passed"
+    assert "lookup       █████░░░░░░░░░░░░░░░ 1 of 4" in str(status())
+    assert "Next: similarity_scores, in chapter lookup." in str(status())
+
+
+def test_an_earlier_mistake_does_not_show_in_a_later_exercise():
+    scores = "def similarity_scores(q, k):\n    return q * 0\n"
+    namespace = notebook(WRONG, scores, LOOKUP)
+    before = dict(namespace)
+    assert check(namespace["soft_lookup"]).state == "passed"
+    assert namespace == before  # and the student's own functions are back in place
+
+
+def test_what_has_passed_stays_passed(kept):
+    check(notebook(RIGHT)["softmax"])
+    check(notebook(WRONG)["softmax"])
+    assert json.loads(kept.read_text())["states"] == {"softmax": "passed"}
+
+
+def test_hints_get_plainer_and_the_last_one_stays():
+    shown = [str(hint("softmax")) for _ in range(5)]
+    assert [text.split(":")[0] for text in shown] == [f"Hint {i} of 3" for i in (1, 2, 3, 3, 3)]
+    assert repr(hint("softmax")) == shown[-1]
+
+
+def test_an_unknown_name_suggests_what_was_meant():
+    with pytest.raises(LookupError, match="there is no exercise 'sofmax'. Did you mean softmax"):
+        hint("sofmax")
+
+
+def test_check_wants_the_function_itself():
+    for wrong in ("softmax", 3, None):
+        with pytest.raises(
+            TypeError, match=r"check takes the function or class itself, not .*For example: check\(softmax\)"
+        ):
+            check(wrong)
+
+
+def test_a_damaged_or_unwritable_progress_file_is_no_obstacle(kept, monkeypatch):
+    kept.write_text("{not json")
+    assert "0 of 4" in str(status())
+    monkeypatch.setenv("QKV_PROGRESS", "/proc/nowhere/progress.json")
+    assert check(notebook(RIGHT)["softmax"]).state == "passed"
+
+
+def test_progress_can_be_off(kept, monkeypatch):
+    monkeypatch.setenv("QKV_PROGRESS", "off")
+    check(notebook(RIGHT)["softmax"])
+    assert progress.location() is None
+    assert not kept.exists()
+
+
+def test_progress_is_found_from_inside_the_course(tmp_path, monkeypatch):
+    monkeypatch.delenv("QKV_PROGRESS")
+    (tmp_path / "_toc.yml").touch()
+    (tmp_path / "notebooks").mkdir()
+    monkeypatch.chdir(tmp_path / "notebooks")
+    assert progress.location() == tmp_path / ".qkv" / "progress.json"
+
+
+def test_a_fault_of_ours_is_called_ours(monkeypatch):
+    def broken(*args, **kwargs):
+        raise RuntimeError("a probe is broken")
+
+    monkeypatch.setattr("proctor.Examiner.observations", broken)
+    result = check(notebook(RIGHT)["softmax"])
+    assert result.state == "fault"
+    assert "That is our fault" in result.message
+
+
+def test_status_html_has_a_bar_per_chapter():
+    assert status()._repr_html_().count("<progress") == len(status().chapters)
+
+
+def test_device_is_usable():
+    assert torch.zeros(1, device=device()).device.type == device().type
