@@ -78,7 +78,7 @@ def _parts(notebook: nbformat.NotebookNode, chapter: Chapter, course: Course) ->
             name = cell.source.strip()
             if not name.isidentifier():
                 raise AuthoringError(
-                    f"{chapter.where(line)}: a cell tagged `exercise` holds an exercise's name and no more, not {name!r}."
+                    f"{chapter.where(line)}: a cell tagged `exercise` holds the exercise's name alone, not {name!r}."
                 )
             if name in names:
                 raise AuthoringError(f"{chapter.where(line)}: the exercise {name} stands in this chapter twice.")

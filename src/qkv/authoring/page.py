@@ -49,12 +49,13 @@ def page(text: str, root: str, name: str) -> nbformat.NotebookNode:
     for part in parts:
         if isinstance(part, Prose):
             add(new_markdown_cell(part.text), part.line)
+        elif isinstance(part, Code) and "setup" in part.tags:
+            add_run(part.source, part.line, **_folded("setup", "Show imports", "Hide imports"))
         elif isinstance(part, Code):
             add_run(part.source, part.line, tags=list(part.tags))
         else:
             add(new_markdown_cell(_card(part)), part.line)
-            prompts = {"code_prompt_show": "Show solution", "code_prompt_hide": "Hide solution"}
-            add_run(part.definition.solved, part.line, tags=["hide-input", "solution"], mystnb=prompts)
+            add_run(part.definition.solved, part.line, **_folded("solution", "Show solution", "Hide solution"))
             add_run(part.check, part.line, tags=["check"])
     if runs:
         raise _stale(chapter, "it holds cells that the chapter no longer has")
@@ -73,12 +74,16 @@ def alt_texts(chapter: Chapter) -> dict[str, str]:
     return found
 
 
+def _folded(tag: str, show: str, hide: str) -> dict[str, Any]:
+    return {"tags": ["hide-input", tag], "mystnb": {"code_prompt_show": show, "code_prompt_hide": hide}}
+
+
 def _card(task: Task) -> str:
     facts = [f"{task.worth}", f"check it with `{task.check}`", f'stuck? `hint("{task.name}")`']
     return "\n".join(
         [
             f"(exercise-{task.name.replace('_', '-').lower()})=",
-            f"````{{admonition}} Exercise {task.number}: `{task.name}`",
+            f":::::{{admonition}} Exercise {task.number}: `{task.name}`",
             ":class: exercise",
             "",
             f"{{.facts}}\n{' · '.join(facts)}",
@@ -87,7 +92,7 @@ def _card(task: Task) -> str:
             task.definition.stub,
             "```",
             *(["", f"{{.forbidden}}\n{task.forbidden}"] if task.forbidden else []),
-            "````",
+            ":::::",
         ]
     )
 
