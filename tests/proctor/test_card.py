@@ -9,7 +9,7 @@ from proctor.result import STATES, Explanation, Result
 
 def result(**changes) -> Result:
     fields = {
-        "exercise": "softmax", "state": "not_yet", "score": 0.5, "probes_passed": 2, "probes": 4, "misconception": "overflows",
+        "exercise": "softmax", "state": "not_yet", "score": 0.5, "probes_passed": 2, "probes": 4,
         "explanations": (Explanation("You overflow.", "Because `exp` grows."),), "situation": "huge scores",
         "evidence": ("weights[0] is nan, expected 0.2.",), "next_step": 'section "Weights", or hint("softmax").',
     }  # fmt: skip
@@ -22,7 +22,8 @@ def words(html: str) -> str:
 
 def test_verdict_evidence_reason_next_step():
     assert result().message == (
-        "softmax: not yet (2 of 4 probes agree)\nYou overflow.\nSeen on huge scores:\n  weights[0] is nan, expected 0.2.\n"
+        "softmax: not yet (2 of 4 probes agree)\nYou overflow.\nSeen on huge scores:\n"
+        "  weights[0] is nan, expected 0.2.\n"
         'Because `exp` grows.\nNext: section "Weights", or hint("softmax").'
     )
     shown = words(card(result()))

@@ -29,7 +29,7 @@ def test_tolerance_is_relative_to_the_largest_expected_number(dtype):
         (torch.zeros(2, 3), torch.zeros(3, 2), "weights has shape (2, 3), expected (3, 2)."),
         (torch.zeros(2).double(), torch.zeros(2), "weights is float64, expected float32."),
         (torch.zeros(2).long(), torch.zeros(2).bool(), "weights is int64, expected bool."),
-        (tensor([[0.1, 0.2], [0.3, 0.855]]), tensor([[0.1, 0.2], [0.3, 0.487]]), "weights[1, 1] is 0.855, expected 0.487."),
+        (tensor([[0.1], [0.855]]), tensor([[0.1], [0.487]]), "weights[1, 0] is 0.855, expected 0.487."),
         (tensor(2.0), tensor(3.0), "weights is 2, expected 3."),
         (tensor([1.0, math.nan]), tensor([1.0, 2.0]), "weights[1] is nan, expected 2."),
         (tensor([1.0, -math.inf]), tensor([1.0, math.inf]), "weights[1] is -inf, expected inf."),

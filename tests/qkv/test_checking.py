@@ -16,7 +16,11 @@ def kept(tmp_path, monkeypatch):
     return path
 
 
-RIGHT = "def softmax(scores, dim):\n    p = torch.exp(scores - scores.amax(dim, keepdim=True))\n    return p / p.sum(dim, keepdim=True)\n"
+RIGHT = """
+def softmax(scores, dim):
+    powers = torch.exp(scores - scores.amax(dim, keepdim=True))
+    return powers / powers.sum(dim, keepdim=True)
+"""
 WRONG = "def softmax(scores, dim):\n    return scores.exp() / scores.exp().sum(dim, keepdim=True)\n"
 STUB = "def softmax(scores, dim):\n    raise NotImplementedError\n"
 LOOKUP = "def soft_lookup(q, k, v):\n    return softmax(similarity_scores(q, k), -1) @ v\n"
@@ -59,7 +63,7 @@ def test_hints_get_plainer_and_the_last_one_stays():
 
 
 def test_an_unknown_name_suggests_what_was_meant():
-    with pytest.raises(LookupError, match="there is no exercise 'sofmax'. Did you mean softmax"):
+    with pytest.raises(LookupError, match=r"there is no exercise 'sofmax'\. Did you mean softmax"):
         hint("sofmax")
 
 
