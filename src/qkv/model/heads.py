@@ -1,0 +1,128 @@
+"""Heads: several small attentions side by side, each with a view of its own, for the price of one.
+
+Vaswani et al. 2017, section 3.2.2. Shapes: see model/__init__.py; d_head is d_model / n_heads.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from qkv.model.expect import expects
+from qkv.model.scaling import scaled_dot_product_attention
+
+
+@expects(x="batch seq d_model", n_heads="divides d_model")
+def split_heads(x: Tensor, n_heads: int) -> Tensor:
+    """Cut the columns of every vector into equal blocks, one block for each head.
+
+    Args:
+        x: a batch of sequences (batch, seq, d_model).
+        n_heads: number of heads; it divides d_model.
+
+    Returns:
+        heads (batch, head, seq, d_head); head h holds the columns h·d_head … (h+1)·d_head - 1 of x.
+    """
+    blocks = x.unflatten(-1, (n_heads, -1))  # (batch, seq, head, d_head)
+    return blocks.transpose(1, 2)
+
+
+@expects(x="batch head seq d_head")
+def merge_heads(x: Tensor) -> Tensor:
+    """Put the blocks of all heads side by side again: the inverse of split_heads.
+
+    Args:
+        x: heads (batch, head, seq, d_head).
+
+    Returns:
+        a batch of sequences (batch, seq, d_model), d_model being head times d_head.
+    """
+    blocks = x.transpose(1, 2)  # (batch, seq, head, d_head)
+    return blocks.flatten(-2)
+
+
+class MultiHeadAttention(nn.Module):
+    """Let n_heads attentions look at the same sequence, each through projections of its own, and mix what they find.
+
+    Args:
+        d_model: width of the vectors that come in and go out.
+        n_heads: number of heads; it divides d_model.
+    """
+
+    @expects(d_model="positive", n_heads="divides d_model")
+    def __init__(self, d_model: int, n_heads: int) -> None:
+        super().__init__()
+        self.n_heads = n_heads
+        self.q_proj = nn.Linear(d_model, d_model)
+        self.k_proj = nn.Linear(d_model, d_model)
+        self.v_proj = nn.Linear(d_model, d_model)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    @expects(
+        query="batch query d_model", key="batch key d_model", value="batch key d_model", mask="bool -> batch query key"
+    )
+    def forward(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Attend from every query to every key in each head, and mix the heads' answers.
+
+        Args:
+            query: what asks (batch, query, d_model).
+            key: what is compared with it (batch, key, d_model).
+            value: what is averaged (batch, key, d_model).
+            mask: bool, broadcastable to (batch, query, key), the same for every head. True means "may attend".
+
+        Returns:
+            output (batch, query, d_model).
+        """
+        q, k, v = self._project(query, key, value)
+        heads = self._attend(q, k, v, self._for_every_head(mask))
+        return self._mix(heads)
+
+    def _project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        # one wide projection is n_heads narrow ones side by side: (batch, seq, d_model) -> (batch, head, seq, d_head)
+        return self._split(self.q_proj(query)), self._split(self.k_proj(key)), self._split(self.v_proj(value))
+
+    def _split(self, x: Tensor) -> Tensor:
+        return split_heads(x, self.n_heads)
+
+    def _for_every_head(self, mask: Tensor | None) -> Tensor | None:
+        return None if mask is None else torch.atleast_2d(mask).unsqueeze(-3)  # (..., 1, query, key)
+
+    def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+        output, _ = scaled_dot_product_attention(q, k, v, mask)  # to a head, d_k is d_head
+        return output
+
+    def _mix(self, heads: Tensor) -> Tensor:
+        return self.out_proj(merge_heads(heads))
+
+
+@expects(d_model="positive", n_heads="divides d_model")
+def attention_parameters(d_model: int, n_heads: int, bias: bool = True) -> int:
+    """Count the parameters of multi-head attention: its four projections.
+
+    Args:
+        d_model: width of the vectors that come in and go out.
+        n_heads: number of heads; it divides d_model.
+        bias: whether each projection adds a vector.
+
+    Returns:
+        the number of parameters, an int.
+    """
+    # n_heads cancels: n_heads narrow matrices of d_model × d_head are one of d_model × d_model
+    projection = d_model * d_model + (d_model if bias else 0)
+    return 4 * projection
+
+
+@expects(weights="batch head query key")
+def head_similarity(weights: Tensor) -> Tensor:
+    """Measure how alike the heads look: 1 for heads that attend alike everywhere, 0 for heads that share no key.
+
+    Args:
+        weights: attention weights (batch, head, query, key); no row is all 0.
+
+    Returns:
+        similarity (head, head): the cosine of two heads' rows at the same batch entry and query, averaged over both.
+    """
+    rows = F.normalize(weights, dim=-1).transpose(1, 2)  # (batch, query, head, key), each row of length 1
+    cosines = rows @ rows.transpose(-2, -1)  # (batch, query, head, head)
+    return cosines.mean(dim=(0, 1))
