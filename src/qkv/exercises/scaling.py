@@ -1,0 +1,852 @@
+"""Chapter 02: the variance of a score, the softmax's Jacobian, entropy, scaled dot-product attention."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from proctor import Exercise
+from proctor.forbid import FUSED_ATTENTION, MULTIHEAD
+from proctor.inputs import integers, normal, uniform
+from proctor.properties import gradients, keeps_inputs, other_device, same_in, weigh
+from qkv.model.lookup import similarity_scores, softmax
+from qkv.model.scaling import attention_entropy, scaled_dot_product_attention, score_variance, softmax_jacobian
+
+Seen = dict[str, Any]
+
+variance_exercise = Exercise(
+    score_variance,
+    section="How far a score scatters",
+    hints=[
+        "Start with d = 1 and mean 0: the score is one product. What is the average of its square?",
+        "The products of different components are independent. What happens to variances when independent numbers are "
+        "added?",
+        "With a mean, use Var[x] = E[x²] - E[x]² on one product: E[q²] is σ² + μ², and q and k are independent, so "
+        "averages of products split.",
+    ],
+)
+
+
+def a_width() -> int:
+    return int(integers(5, 40, 1, seed="d"))
+
+
+def a_deviation() -> float:
+    return float(uniform(1, seed="sigma", low=1.3, high=1.9))
+
+
+def a_mean() -> float:
+    return float(uniform(1, seed="mean", low=0.4, high=0.9))
+
+
+@variance_exercise.probe
+def of_unit_components(score_variance: Any) -> Seen:
+    """components of deviation 1 and mean 0"""
+    return {"variance": score_variance(a_width(), 1.0)}
+
+
+@variance_exercise.probe
+def of_wider_components(score_variance: Any) -> Seen:
+    """components of a deviation above 1, and mean 0"""
+    return {"variance": score_variance(a_width(), a_deviation())}
+
+
+@variance_exercise.probe
+def of_narrow_components(score_variance: Any) -> Seen:
+    """components of a deviation far below 1, and mean 0"""
+    return {"variance": score_variance(sigma=a_deviation() / 4, d=a_width())}
+
+
+@variance_exercise.probe
+def of_shifted_components(score_variance: Any) -> Seen:
+    """components whose mean is not 0"""
+    return {"variance": score_variance(a_width(), a_deviation(), a_mean())}
+
+
+@variance_exercise.probe
+def of_a_negative_mean(score_variance: Any) -> Seen:
+    """one component of negative mean"""
+    return {"variance": score_variance(1, a_deviation(), mean=-2 * a_mean())}
+
+
+def product_alone(sigma: float) -> float:
+    return sigma**4
+
+
+def cross_terms(sigma: float, mean: float) -> float:
+    return 2 * mean**2 * sigma**2
+
+
+def summed(d: int, of_one_product: float) -> float:
+    return d * of_one_product
+
+
+@variance_exercise.assembled
+def variance_in_steps(
+    d: int,
+    sigma: float,
+    mean: float = 0.0,
+    *,
+    product: Any = product_alone,
+    cross: Any = cross_terms,
+    total: Any = summed,
+) -> float:
+    return total(d, product(sigma) + cross(sigma, mean))
+
+
+@variance_exercise.instead_of("product")
+def sigma_squared_once(sigma: float) -> float:
+    """Your variance grows with σ², where it should grow faster.
+
+    σ² is the variance of one component. A score multiplies two of them, one of the query and one of the key, and each
+    brings its own factor.
+    """
+    return sigma**2
+
+
+@variance_exercise.instead_of("cross")
+def mean_forgotten(sigma: float, mean: float) -> float:
+    """You leave the mean out.
+
+    A mean different from 0 makes the products scatter more: the query's mean multiplies the key's scatter, and the
+    other way round.
+    """
+    return 0.0
+
+
+@variance_exercise.instead_of("cross")
+def cross_term_once(sigma: float, mean: float) -> float:
+    """You count the mixed term μ²σ² once.
+
+    It arises twice: the query's mean with the key's scatter, and the key's mean with the query's scatter.
+    """
+    return mean**2 * sigma**2
+
+
+@variance_exercise.instead_of("cross")
+def mean_not_squared(sigma: float, mean: float) -> float:
+    """You use the mean where its square belongs.
+
+    A variance is made of squares. It must not change when the mean changes its sign, and the mean counts in units of
+    the components.
+    """
+    return 2 * mean * sigma**2
+
+
+@variance_exercise.instead_of("cross")
+def raw_moment_of_one_product(sigma: float, mean: float) -> float:
+    """You add up the average squares of the products, not their variances.
+
+    A variance is measured from the mean. The average product is μ², and its square has to be taken off again.
+    """
+    return 2 * mean**2 * sigma**2 + mean**4
+
+
+@variance_exercise.instead_of("total")
+def width_squared(d: int, of_one_product: float) -> float:
+    """You multiply by d².
+
+    That would be right if all d products were the same number. They are independent: their variances add, their
+    deviations do not.
+    """
+    return d**2 * of_one_product
+
+
+@variance_exercise.instead_of("total")
+def standard_deviation(d: int, of_one_product: float) -> float:
+    """You return the standard deviation: a square root too many.
+
+    The square root of this variance is what the scores will be divided by, later. Here the variance is asked for.
+    """
+    return math.sqrt(d * of_one_product)
+
+
+@variance_exercise.instead_of("total")
+def root_of_the_width(d: int, of_one_product: float) -> float:
+    """Your variance grows with the square root of d.
+
+    The standard deviation does that. The variance of a sum of d independent numbers is the sum of their d variances.
+    """
+    return math.sqrt(d) * of_one_product
+
+
+@variance_exercise.instead_of("total")
+def of_one_component(d: int, of_one_product: float) -> float:
+    """You leave d out: this is the variance of one product.
+
+    A score adds d such products, and each adds its variance.
+    """
+    return of_one_product
+
+
+@variance_exercise.misconception
+def query_equals_key(d: int, sigma: float, mean: float = 0.0) -> float:
+    """You give the variance of q·q, a vector with itself.
+
+    That is twice as large (for normal components), since a square scatters more than a product of two independent
+    numbers. Query and key are two different draws.
+    """
+    return 2 * score_variance(d, sigma, mean)
+
+
+@variance_exercise.misconception
+def average_of_the_square(d: int, sigma: float, mean: float = 0.0) -> float:
+    """You give the average of the squared score, not its variance.
+
+    With a mean, scores scatter around d·μ² and not around 0. A shift that all scores share is no scatter, and the
+    softmax does not see it.
+    """
+    return score_variance(d, sigma, mean) + (d * mean**2) ** 2
+
+
+jacobian_exercise = Exercise(
+    softmax_jacobian,
+    section="What the softmax passes back",
+    hints=[
+        "Do it on paper for two scores: p₁ = exp(s₁) / (exp(s₁) + exp(s₂)). Differentiate p₁ by s₁ and by s₂, and "
+        "write both results with p₁ and p₂ alone.",
+        "There are two cases: i = j, and i ≠ j. Each is a product of two weights, up to a sign.",
+        "Both cases at once: p_i (δ_ij - p_j), with δ_ij = 1 if i = j and 0 otherwise. Which of the two parts lies on "
+        "the diagonal alone?",
+        "`torch.diag_embed` puts the last dimension on a diagonal, for any batch. The other part is a column times a "
+        "row: where does p need a new dimension to become each?",
+    ],
+)
+
+
+def rows_of_weights() -> tuple[Tensor]:
+    return (torch.softmax(normal(2, 3, 5, seed="scores"), dim=-1),)
+
+
+@jacobian_exercise.probe
+def of_a_single_row(softmax_jacobian: Any) -> Seen:
+    """a single row of four weights"""
+    return {"jacobian": softmax_jacobian(torch.softmax(normal(4, seed="row"), dim=-1))}
+
+
+@jacobian_exercise.probe
+def of_several_rows(softmax_jacobian: Any) -> Seen:
+    """three rows of five weights"""
+    return {"jacobian": softmax_jacobian(torch.softmax(normal(3, 5, seed="rows"), dim=-1))}
+
+
+@jacobian_exercise.probe
+def inside_two_batch_dimensions(softmax_jacobian: Any) -> Seen:
+    """two batch dimensions of rows"""
+    return {"jacobian": softmax_jacobian(*rows_of_weights())}
+
+
+@jacobian_exercise.probe
+def of_decided_rows(softmax_jacobian: Any) -> Seen:
+    """two rows that are all but decided, beside one with exact zeros"""
+    p = torch.softmax(torch.tensor([[9.0], [9.0], [1.0]]) * normal(3, 6, seed="decided"), dim=-1)
+    p[2] = torch.tensor([0.0, 0.5, 0.0, 0.0, 0.25, 0.25])
+    return {"jacobian": softmax_jacobian(p)}
+
+
+@jacobian_exercise.property
+def gradient_through_the_softmax(softmax_jacobian: Any) -> Seen:
+    """the gradient of the Jacobian, back to the scores
+
+    The Jacobian is right, but no gradient, or a wrong one, flows through it. Something cuts the graph: `.detach()`,
+    `.data`, `.item()`, a new tensor.
+    """
+    scores = normal(2, 3, 5, seed="scores", dtype=torch.float64).requires_grad_()
+    total = weigh(softmax_jacobian(torch.softmax(scores, dim=-1)))
+    return {"gradient of the scores": torch.autograd.grad(total, scores)[0]}
+
+
+jacobian_exercise.property(keeps_inputs(rows_of_weights))
+jacobian_exercise.property(same_in(torch.float64, rows_of_weights))
+jacobian_exercise.property(same_in(torch.bfloat16, rows_of_weights))
+jacobian_exercise.property(other_device(rows_of_weights))
+
+
+@jacobian_exercise.misconception
+def sign_turned(p: Tensor) -> Tensor:
+    """All your signs are turned.
+
+    A higher score raises its own weight, so the diagonal is positive; it takes from the others, so the rest is
+    negative.
+    """
+    return -softmax_jacobian(p)
+
+
+@jacobian_exercise.misconception
+def softmax_once_more(p: Tensor) -> Tensor:
+    """You apply a softmax to p, which is a softmax's output already.
+
+    The second softmax flattens the weights. The Jacobian can be written with the weights alone; the scores are not
+    needed.
+    """
+    return softmax_jacobian(softmax(p, -1))
+
+
+@jacobian_exercise.misconception
+def diagonal_alone(p: Tensor) -> Tensor:
+    """Your weights move with their own score only: off the diagonal you have zeros.
+
+    All weights share one sum. When one score rises, every other weight falls; that is what the entries off the diagonal
+    say.
+    """
+    return torch.diag_embed(p * (1 - p))
+
+
+@jacobian_exercise.misconception
+def a_row_instead_of_a_matrix(p: Tensor) -> Tensor:
+    """You return p·(1 - p), one number for each weight.
+
+    That is the derivative of a sigmoid, where every weight has a score of its own. In a softmax each of n weights
+    depends on all n scores: n × n numbers.
+    """
+    return p * (1 - p)
+
+
+@jacobian_exercise.misconception
+def outer_product_alone(p: Tensor) -> Tensor:
+    """The diagonal lacks a term: you have only the part that all pairs of i and j share.
+
+    A score acts twice on its own weight: through the sum in the denominator, and directly through its own power in the
+    numerator.
+    """
+    return -p.unsqueeze(-1) * p.unsqueeze(-2)
+
+
+@jacobian_exercise.misconception
+def others_pushed_up(p: Tensor) -> Tensor:
+    """The entries off the diagonal have the wrong sign.
+
+    The weights sum to 1 whatever the scores are. So what one weight gains the others lose, and each column of the
+    Jacobian sums to 0.
+    """
+    return torch.diag_embed(p) - p.unsqueeze(-1) * p.unsqueeze(-2) * (
+        2 * torch.eye(p.shape[-1], device=p.device) - 1
+    ).to(p)
+
+
+@jacobian_exercise.misconception
+def ones_on_the_diagonal(p: Tensor) -> Tensor:
+    """You put ones on the diagonal where the weights belong.
+
+    With a one there, a key of weight 0 would still answer to its score at full strength. The power of a hopeless key is
+    small, and so is its slope.
+    """
+    return torch.eye(p.shape[-1], dtype=p.dtype, device=p.device) - p.unsqueeze(-1) * p.unsqueeze(-2)
+
+
+@jacobian_exercise.misconception
+def of_the_logarithm(p: Tensor) -> Tensor:
+    """You differentiate the logarithm of the weights: a factor p_i is missing in each row.
+
+    δ_ij - p_j is how log p_i moves. It belongs to the log-softmax, which does not saturate; the difference between the
+    two is what this section is about.
+    """
+    return torch.eye(p.shape[-1], dtype=p.dtype, device=p.device) - p.unsqueeze(-2)
+
+
+@jacobian_exercise.misconception
+def one_row_at_a_time(p: Tensor) -> Tensor:
+    """Your formula works for a single row; rows in a batch make it fail.
+
+    `torch.diag` and `torch.outer` know vectors only. The rows of p are its last dimension; what stands before it can be
+    anything.
+    """
+    return torch.diag(p) - torch.outer(p, p)
+
+
+entropy_exercise = Exercise(
+    attention_entropy,
+    section="How many keys does a row listen to?",
+    hints=[
+        "Entropy is an average, weighted by the weights themselves. What is averaged?",
+        "Check two rows on paper: [1, 0] should give 0, and [½, ½] should give log 2 ≈ 0.693. Does the sign of yours "
+        "fit?",
+        "log 0 is -inf, and 0 · -inf is NaN. Decide with `torch.where` what a zero contributes, or look in torch for a "
+        "product with a logarithm that knows it.",
+    ],
+)
+
+
+def some_weights() -> tuple[Tensor]:
+    return (torch.softmax(normal(2, 3, 5, seed="scores"), dim=-1),)
+
+
+@entropy_exercise.probe
+def of_rows_of_weights(attention_entropy: Any) -> Seen:
+    """three rows of five weights, in a batch of two"""
+    return {"entropy": attention_entropy(*some_weights())}
+
+
+@entropy_exercise.probe
+def of_one_row(attention_entropy: Any) -> Seen:
+    """a single row of four weights"""
+    return {"entropy": attention_entropy(torch.softmax(normal(4, seed="row"), dim=-1))}
+
+
+@entropy_exercise.probe
+def of_hidden_keys(attention_entropy: Any) -> Seen:
+    """rows that contain weights of exactly 0"""
+    scores = normal(3, 6, seed="masked")
+    scores[0, 1], scores[1, 0], scores[1, 4], scores[2, 1:] = -math.inf, -math.inf, -math.inf, -math.inf
+    return {"entropy": attention_entropy(torch.softmax(scores, dim=-1))}
+
+
+@entropy_exercise.probe
+def of_keys_alike(attention_entropy: Any) -> Seen:
+    """two queries that give seven keys the same weight"""
+    return {"entropy": attention_entropy(torch.full((2, 7), 1 / 7))}
+
+
+@entropy_exercise.probe
+def inside_three_dimensions(attention_entropy: Any) -> Seen:
+    """weights of a batch of two, three heads, four queries, five keys"""
+    return {"entropy": attention_entropy(torch.softmax(normal(2, 3, 4, 5, seed="heads", std=2.0), dim=-1))}
+
+
+@entropy_exercise.property
+def to_the_last_digit(attention_entropy: Any) -> Seen:
+    """float64 weights, compared to nine digits
+
+    Your entropy is float64 in name, but a little off, or it is not float64. A small number added to every weight before
+    the logarithm shifts all terms, not only the zeros; a fixed dtype rounds them.
+    """
+    return {"entropy": attention_entropy(torch.softmax(normal(2, 3, 5, seed="scores", dtype=torch.float64), dim=-1))}
+
+
+@entropy_exercise.property
+def gradient_to_the_scores(attention_entropy: Any) -> Seen:
+    """the gradient of the entropy, back to the scores
+
+    The entropy is right, but no gradient, or a wrong one, flows through it. Something cuts the graph: `.detach()`,
+    `.data`, `.item()`, a new tensor.
+    """
+    scores = normal(2, 3, 5, seed="scores", dtype=torch.float64).requires_grad_()
+    total = weigh(attention_entropy(torch.softmax(scores, dim=-1)))
+    return {"gradient of the scores": torch.autograd.grad(total, scores)[0]}
+
+
+entropy_exercise.property(keeps_inputs(some_weights))
+entropy_exercise.property(same_in(torch.bfloat16, some_weights))
+entropy_exercise.property(other_device(some_weights))
+
+
+@entropy_exercise.misconception
+def nan_at_zero(weights: Tensor) -> Tensor:
+    """A weight of exactly 0 gives you NaN.
+
+    log 0 is -inf, and 0 times -inf is not a number. As a weight shrinks, w·log w goes to 0, so a hidden key should
+    count 0. Masks make such weights all the time.
+    """
+    return -(weights * weights.log()).sum(dim=-1)
+
+
+@entropy_exercise.misconception
+def in_bits(weights: Tensor) -> Tensor:
+    """You measure in bits: your logarithm has base 2.
+
+    Here the unit is the nat, the natural logarithm. Then n keys alike give log n, and it can be compared with the
+    cross-entropy losses of torch.
+    """
+    return attention_entropy(weights) / math.log(2)
+
+
+@entropy_exercise.misconception
+def share_of_the_largest_possible(weights: Tensor) -> Tensor:
+    """You divide by log n.
+
+    That gives a share between 0 and 1, which is useful for comparing rows of different lengths. Here the entropy itself
+    is asked for; the chapter divides afterwards.
+    """
+    return attention_entropy(weights) / math.log(weights.shape[-1])
+
+
+@entropy_exercise.misconception
+def negative(weights: Tensor) -> Tensor:
+    """Your entropy is negative.
+
+    The logarithm of a number below 1 is negative, so the plain sum is too. Entropy is counted upwards from 0, the row
+    that is sure.
+    """
+    return -attention_entropy(weights)
+
+
+@entropy_exercise.misconception
+def averaged_over_the_keys(weights: Tensor) -> Tensor:
+    """You take the plain mean over the keys: your result is n times too small.
+
+    The weights in front of the logarithm already average. What remains is a sum.
+    """
+    return attention_entropy(weights) / weights.shape[-1]
+
+
+@entropy_exercise.misconception
+def one_number_for_all_rows(weights: Tensor) -> Tensor:
+    """You sum over all rows and return one number.
+
+    Every query has a row of its own, and one may be sure where another is not. The result has the shape of weights
+    without its last dimension.
+    """
+    return attention_entropy(weights).sum()
+
+
+@entropy_exercise.misconception
+def mean_over_all_rows(weights: Tensor) -> Tensor:
+    """You average over all rows and return one number.
+
+    Every query has a row of its own, and one may be sure where another is not. The result has the shape of weights
+    without its last dimension.
+    """
+    return attention_entropy(weights).mean()
+
+
+@entropy_exercise.misconception
+def logarithm_without_weights(weights: Tensor) -> Tensor:
+    """You sum the logarithms without the weights in front.
+
+    Each -log w is a surprise, and it counts as often as it happens: with weight w. Without that factor a nearly hidden
+    key dominates the sum.
+    """
+    return -weights.log().sum(dim=-1)
+
+
+@entropy_exercise.misconception
+def weights_taken_for_scores(weights: Tensor) -> Tensor:
+    """You apply a softmax to the weights first.
+
+    They are weights already; a second softmax flattens them, and every row looks undecided.
+    """
+    return attention_entropy(softmax(weights, -1))
+
+
+@entropy_exercise.misconception
+def over_the_queries(weights: Tensor) -> Tensor:
+    """You sum over the queries instead of the keys.
+
+    The weights of one query, along the last dimension, sum to 1 and are one decision. A column belongs to many
+    decisions.
+    """
+    return -torch.xlogy(weights, weights).sum(dim=-2)
+
+
+attention_exercise = Exercise(
+    scaled_dot_product_attention,
+    section="Scaled dot-product attention",
+    hints=[
+        "Write each tensor's shape beside it. Which product gives (query, key), and what is to be done with it before "
+        "the softmax?",
+        "By which number do you have to divide a score whose variance is d_k to get variance 1? Which size of which "
+        "tensor is d_k?",
+        "What should one query's weights over the keys it may see add up to? Then the hidden keys have to be out "
+        "before the softmax shares the weight out.",
+        "Which score becomes a weight of exactly 0 after the softmax? `scores.masked_fill(where, value)` writes it; "
+        "mind which of True and False is to be filled.",
+    ],
+    forbid=[FUSED_ATTENTION, MULTIHEAD],
+)
+
+
+def named(results: Any) -> Seen:
+    """Output and weights by name; the weights are missing where only a tensor came back."""
+    if isinstance(results, Tensor):
+        return {"output": results}
+    output, weights = results
+    return {"weights": weights, "output": output}
+
+
+def drawn(query: int, key: int, d_k: int, d_v: int, *leading: int, dtype: torch.dtype = torch.float32) -> list[Tensor]:
+    shapes = {"q": (query, d_k), "k": (key, d_k), "v": (key, d_v)}
+    return [normal(*leading, *shape, seed=name, dtype=dtype) for name, shape in shapes.items()]
+
+
+def stripes(query: int, key: int, batch: int = 1) -> Tensor:
+    """A mask (batch, query, key) that hides something from every query, and shows every key to some: no row is all one
+    value, however it is read."""
+    b, i, j = torch.arange(batch)[:, None, None], torch.arange(query)[:, None], torch.arange(key)
+    return (b + i + 2 * j) % 3 != 0
+
+
+def queries_keys_values_mask() -> tuple[Tensor, ...]:
+    return (*drawn(4, 6, 7, 5, 2), stripes(4, 6, batch=2))
+
+
+@attention_exercise.probe
+def three_queries_over_five_keys(attend: Any) -> Seen:
+    """three queries over five keys, d_k = 7, d_v = 4, no mask"""
+    return named(attend(*drawn(3, 5, 7, 4, 2)))
+
+
+@attention_exercise.probe
+def under_a_mask(attend: Any) -> Seen:
+    """four queries over six keys, d_k = 7, d_v = 5, with a mask for each of the two in the batch"""
+    return named(attend(*queries_keys_values_mask()))
+
+
+@attention_exercise.probe
+def in_a_window(attend: Any) -> Seen:
+    """six positions that see themselves and the two before, without a batch dimension"""
+    distance = torch.arange(6)[:, None] - torch.arange(6)
+    return named(attend(*drawn(6, 6, 5, 3), mask=(distance >= 0) & (distance < 3)))
+
+
+@attention_exercise.probe
+def of_a_single_query(attend: Any) -> Seen:
+    """one query over six keys, d_k = 3, d_v = 2, without a batch dimension"""
+    return named(attend(*drawn(1, 6, 3, 2), None))
+
+
+@attention_exercise.probe
+def in_several_heads(attend: Any) -> Seen:
+    """two batch dimensions, and one mask for all three heads"""
+    return named(attend(*drawn(4, 5, 8, 6, 2, 3), stripes(4, 5, batch=2).unsqueeze(1)))
+
+
+@attention_exercise.probe
+def of_loud_keys(attend: Any) -> Seen:
+    """float64 scores of thousands, some of them hidden"""
+    q, k, v = drawn(4, 6, 7, 5, 2, dtype=torch.float64)
+    return named(attend(q, 2000 * k, v, stripes(4, 6)))
+
+
+@attention_exercise.property
+def under_a_padding_mask(attend: Any) -> Seen:
+    """a mask of shape (batch, 1, key), which hides the same keys from every query
+
+    A mask of shape (batch, 1, key) is not understood. A mask need not have the scores' shape; it has to broadcast to
+    it, as torch's own operations do.
+    """
+    lengths = torch.tensor([[[4]], [[6]]])
+    return named(attend(*drawn(4, 6, 7, 5, 2), torch.arange(6) < lengths))
+
+
+@attention_exercise.property
+def under_one_row_of_a_mask(attend: Any) -> Seen:
+    """a mask of shape (key,), one row for every query
+
+    A mask of shape (key,) is not understood. A mask need not have the scores' shape; it has to broadcast to it, as
+    torch's own operations do.
+    """
+    return named(attend(*drawn(3, 5, 7, 4, 2), torch.tensor([True, False, True, True, False])))
+
+
+attention_exercise.property(gradients(queries_keys_values_mask))
+attention_exercise.property(keeps_inputs(queries_keys_values_mask))
+attention_exercise.property(same_in(torch.float64, queries_keys_values_mask))
+attention_exercise.property(same_in(torch.bfloat16, queries_keys_values_mask))
+attention_exercise.property(other_device(queries_keys_values_mask))
+
+
+def by_the_root_of_d_k(scores: Tensor, q: Tensor, v: Tensor) -> Tensor:
+    return scores / math.sqrt(q.shape[-1])
+
+
+def true_may_attend(mask: Tensor | None) -> Tensor | None:
+    return mask
+
+
+def softmax_of_what_is_allowed(scores: Tensor, allowed: Tensor | None) -> Tensor:
+    if allowed is not None:
+        scores = scores.masked_fill(~allowed, -math.inf)
+    return softmax(scores, -1)
+
+
+def output_and_weights(output: Tensor, weights: Tensor, scores: Tensor, allowed: Tensor | None) -> Any:
+    return output, weights
+
+
+@attention_exercise.assembled
+def attention_in_steps(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    mask: Tensor | None = None,
+    *,
+    scale: Any = by_the_root_of_d_k,
+    read: Any = true_may_attend,
+    weights_of: Any = softmax_of_what_is_allowed,
+    answer: Any = output_and_weights,
+) -> Any:
+    scores = scale(similarity_scores(q, k), q, v)
+    allowed = read(mask)
+    weights = weights_of(scores, allowed)
+    return answer(weights @ v, weights, scores, allowed)
+
+
+@attention_exercise.instead_of("scale")
+def unscaled(scores: Tensor, q: Tensor, v: Tensor) -> Tensor:
+    """Your scores are not divided by the square root of d_k.
+
+    The variance of q·k grows with d_k; large scores push the softmax towards one-hot weights, where its gradient
+    vanishes.
+    """
+    return scores
+
+
+@attention_exercise.instead_of("scale")
+def divided_by_d_k(scores: Tensor, q: Tensor, v: Tensor) -> Tensor:
+    """You divide the scores by d_k, without the root.
+
+    That makes their variance 1/d_k: at d_k = 64 all weights are nearly equal, and no query can prefer a key. It is the
+    deviation that has to be divided out.
+    """
+    return scores / q.shape[-1]
+
+
+@attention_exercise.instead_of("scale")
+def multiplied_by_the_root(scores: Tensor, q: Tensor, v: Tensor) -> Tensor:
+    """You multiply the scores by the square root of d_k instead of dividing.
+
+    Wide vectors give large scores as it is; this makes them larger still.
+    """
+    return scores * math.sqrt(q.shape[-1])
+
+
+@attention_exercise.instead_of("scale")
+def by_the_number_of_keys(scores: Tensor, q: Tensor, v: Tensor) -> Tensor:
+    """You divide by the square root of the number of keys.
+
+    A score is a sum over the components of one query and one key. How many keys there are does not enter it.
+    """
+    return scores / math.sqrt(scores.shape[-1])
+
+
+@attention_exercise.instead_of("scale")
+def by_the_width_of_the_values(scores: Tensor, q: Tensor, v: Tensor) -> Tensor:
+    """You divide by the square root of d_v, the width of the values.
+
+    The values take no part in the scores. Often d_v equals d_k, and then this goes unnoticed; here it does not.
+    """
+    return scores / math.sqrt(v.shape[-1])
+
+
+@attention_exercise.instead_of("read")
+def mask_reversed(mask: Tensor | None) -> Tensor | None:
+    """You read the mask the wrong way round: you hide what is allowed.
+
+    In this course True means "may attend". Both conventions exist, even within torch, so it is worth a look at the
+    documentation every time.
+    """
+    return None if mask is None else ~mask
+
+
+@attention_exercise.instead_of("read")
+def mask_ignored(mask: Tensor | None) -> Tensor | None:
+    """You do not use the mask.
+
+    Every query then sees every key, also those that it must not see.
+    """
+    return None
+
+
+@attention_exercise.instead_of("weights_of")
+def masked_after_softmax(scores: Tensor, allowed: Tensor | None) -> Tensor:
+    """You zero the masked weights after the softmax, so rows no longer sum to 1.
+
+    The hidden keys have already taken their share.
+    """
+    weights = softmax(scores, -1)
+    return weights if allowed is None else weights * allowed
+
+
+@attention_exercise.instead_of("weights_of")
+def hidden_scores_set_to_zero(scores: Tensor, allowed: Tensor | None) -> Tensor:
+    """You set the hidden scores to 0, or to a number near it.
+
+    A score of 0 is an ordinary score: exp(0) = 1 is a full share. Which score has no share at all?
+    """
+    return softmax(scores if allowed is None else scores * allowed, -1)
+
+
+@attention_exercise.instead_of("weights_of")
+def mask_added(scores: Tensor, allowed: Tensor | None) -> Tensor:
+    """You add the mask to the scores as a number: True counts 1, False counts 0.
+
+    That prefers the allowed keys a little, by a factor of e, and hides nothing.
+    """
+    return softmax(scores if allowed is None else scores + allowed, -1)
+
+
+@attention_exercise.instead_of("weights_of")
+def softmax_over_queries(scores: Tensor, allowed: Tensor | None) -> Tensor:
+    """Your softmax runs over the queries, so the weights of one query do not sum to 1.
+
+    Each query distributes its own attention over the keys; the queries do not compete with each other.
+    """
+    return softmax_of_what_is_allowed(scores.transpose(-2, -1), None if allowed is None else turned(allowed)).transpose(
+        -2, -1
+    )
+
+
+def turned(mask: Tensor) -> Tensor:
+    return torch.atleast_2d(mask).transpose(-2, -1)
+
+
+@attention_exercise.instead_of("weights_of")
+def no_softmax(scores: Tensor, allowed: Tensor | None) -> Tensor:
+    """You weigh the values by the scores themselves, without a softmax; hidden ones count 0.
+
+    Scores may be negative and do not sum to 1, so the output is no average of the values.
+    """
+    return scores if allowed is None else scores * allowed
+
+
+@attention_exercise.instead_of("weights_of")
+def overflowing_softmax(scores: Tensor, allowed: Tensor | None) -> Tensor:
+    """Your weights become NaN when scores are large.
+
+    The exponential of a large score is inf, and inf/inf is NaN. Use the stable softmax of the last chapter, yours or
+    torch's.
+    """
+    if allowed is not None:
+        scores = scores.masked_fill(~allowed, -math.inf)
+    powers = scores.exp()
+    return powers / powers.sum(dim=-1, keepdim=True)
+
+
+@attention_exercise.instead_of("answer")
+def output_alone(output: Tensor, weights: Tensor, scores: Tensor, allowed: Tensor | None) -> Any:
+    """You return the output alone.
+
+    The weights are asked for as well: they are what the figures show. Return both, output first.
+    """
+    return output
+
+
+@attention_exercise.instead_of("answer")
+def weights_first(output: Tensor, weights: Tensor, scores: Tensor, allowed: Tensor | None) -> Any:
+    """You return weights and output in the wrong order.
+
+    The output comes first, then the weights.
+    """
+    return weights, output
+
+
+@attention_exercise.instead_of("answer")
+def scores_for_weights(output: Tensor, weights: Tensor, scores: Tensor, allowed: Tensor | None) -> Any:
+    """Your output is right, but what you return beside it are the scores.
+
+    The weights are asked for: what the softmax made of the scores, and what the values are averaged with.
+    """
+    return output, scores if allowed is None else scores.masked_fill(~allowed, -math.inf)
+
+
+@attention_exercise.misconception
+def divided_after_softmax(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """You divide the weights by the square root of d_k, after the softmax.
+
+    By then the softmax has saturated already, and the rows no longer sum to 1. It is the scores that are too large.
+    """
+    weights = softmax_of_what_is_allowed(similarity_scores(q, k), mask) / math.sqrt(q.shape[-1])
+    return weights @ v, weights
+
+
+@attention_exercise.misconception
+def keys_averaged(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """You average the keys; the values are never used.
+
+    Keys say where to look, values say what is found there.
+    """
+    _, weights = scaled_dot_product_attention(q, k, v, mask)
+    return weights @ k, weights
