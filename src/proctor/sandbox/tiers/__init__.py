@@ -1,0 +1,1 @@
+"""The kinds of walls around student code, one file each, best first: bubblewrap, landlock, limits."""

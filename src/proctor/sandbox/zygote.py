@@ -1,0 +1,230 @@
+"""The zygote: torch imported, probes and inputs loaded, no student code yet. It forks one child per sitting.
+
+It runs inside the walls, as the child does, and guarantees: what one submission did is gone before the next begins (a
+fresh fork each time; the job itself is read by the child, so no submission's text is ever in the zygote's memory);
+a child is ended when the trusted process says so or goes away; whatever a child left behind is ended with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import io
+import os
+import select
+import signal
+import socket
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from proctor.sandbox import limits, protocol, seccomp
+from proctor.sandbox.tiers import landlock
+
+CHANNEL = 3  # the child's only descriptor besides the three standard ones
+
+
+def run(control: socket.socket, boot: Mapping[str, Any]) -> None:
+    """Build the walls, load everything, report, serve until the other side hangs up."""
+    os.set_inheritable(control.fileno(), False)
+    try:
+        sweep = _walls(boot)
+        probes, draws = _receive(control), _receive(control)
+        child = _prepare(boot, probes, draws)
+    except BaseException:
+        message = traceback.format_exc()[-4000:].encode("utf-8", "replace")
+        control.sendall(protocol.FAILED + len(message).to_bytes(8, "big") + message)
+        os._exit(1)
+    memory = b"%d" % limits.peak_kb()
+    control.sendall(protocol.BOOTED + len(memory).to_bytes(8, "big") + memory)
+    serve(control, child, sweep)
+    os._exit(0)
+
+
+def _receive(control: socket.socket) -> bytes:
+    def exactly(count: int) -> bytes:
+        stream = io.BytesIO()
+        while stream.tell() < count:
+            part = control.recv(min(count - stream.tell(), 1 << 20))
+            if not part:
+                os._exit(0)
+            stream.write(part)
+        return stream.getvalue()
+
+    return exactly(int.from_bytes(exactly(8), "big"))
+
+
+def _walls(boot: Mapping[str, Any]) -> Callable[[], None]:
+    """Confine this process as the tier asks. Returns what ends all that a child may have left behind."""
+
+    def nothing() -> None: ...
+
+    def everyone() -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(-1, signal.SIGKILL)
+
+    if boot["tier"] == "bubblewrap":
+        return everyone  # alone in a process namespace
+    if sys.platform == "linux":
+        landlock.die_with_parent()
+    if boot["tier"] == "landlock":
+        user = landlock.become_nobody(boot["roots"])
+        landlock.restrict([(path, rights) for path, rights in boot["rules"]])
+        if user is not None:
+            landlock.die_with_parent()  # changing the user cancels it
+            if user >= landlock.UNUSED_USERS:
+                return everyone  # alone under this user
+        return nothing  # the filter lets nobody start a process
+    return _orphans
+
+
+def _orphans() -> None:
+    """End adopted children: without walls a submission can start processes, and as their subreaper we inherit them."""
+    while True:
+        try:
+            with open(f"/proc/self/task/{os.getpid()}/children") as file:
+                pids = [int(pid) for pid in file.read().split()]
+        except OSError:
+            return
+        if not pids:
+            return
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError, ChildProcessError):
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+
+
+def _prepare(boot: Mapping[str, Any], probes: bytes, draws: bytes) -> Callable[[int], None]:
+    """Import and warm what children share. Returns what a child does with its channel."""
+    import torch
+
+    torch.set_num_threads(1)  # thread pools do not survive a fork: there must never be one
+    import cloudpickle
+
+    from proctor.sandbox import harness
+
+    for name in boot["preload"]:
+        __import__(name)
+    _tame(torch)
+    functions = cloudpickle.loads(probes)
+    tensors, keys = protocol.decode(draws, max_header=1 << 30, max_tensors=1 << 30)
+    table: dict[str, dict[str, torch.Tensor]] = {}
+    for name, (exercise, key) in keys.items():
+        table.setdefault(exercise, {})[key] = tensors[name]
+    _warm(torch)
+    bounds = boot["limits"]
+    roof = limits.mapped_bytes() + bounds["memory_mb"] * limits.MB
+    filtered = boot["tier"] != "limits"
+    if not filtered and sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+    gc.collect()
+    gc.freeze()
+
+    parent = os.getpid()
+
+    def child(descriptor: int) -> None:
+        channel = harness.Channel(descriptor)
+        try:
+            channel = _alone(descriptor, harness, parent)
+            if filtered:
+                limits.restrict(bounds["cpu_seconds"], roof, processes=0)
+                seccomp.install(os.getpid())
+            else:
+                limits.restrict(bounds["cpu_seconds"], roof, processes=limits.own_processes() + 64)
+        except BaseException as error:
+            channel.send(protocol.FAULT, repr(error).encode("utf-8", "replace"))
+            return
+        channel.send(protocol.READY)
+        try:
+            harness.sit(channel, functions, table, bounds)
+        except BaseException:
+            report = {"reason": "harness", "detail": traceback.format_exc()[-2000:]}
+            channel.send(protocol.STOP, protocol.to_json(report))
+
+    return child
+
+
+def _tame(torch: Any) -> None:
+    """Calls that honest code may make and that cannot work here do nothing: compiling needs a place to write, a second
+    thread is refused."""
+    torch.compile = lambda model=None, **options: (lambda f: f) if model is None else model
+    torch.set_num_threads = torch.set_num_interop_threads = lambda count: None
+
+
+def _alone(descriptor: int, harness: Any, parent: int) -> Any:
+    """Own session, default signals, no descriptor but the channel, no life after the zygote's."""
+    if sys.platform == "linux":
+        landlock.die_with_parent()
+        if os.getppid() != parent:
+            os._exit(0)
+    os.setsid()  # else kill(0, …) would reach the zygote's group
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.SIGPIPE):
+        signal.signal(number, signal.SIG_DFL)
+    null = os.open(os.devnull, os.O_RDWR)
+    for standard in (0, 1, 2):
+        os.dup2(null, standard)
+    os.dup2(descriptor, CHANNEL)
+    os.closerange(CHANNEL + 1, 1 << 20)
+    os.chdir("/")
+    return harness.Channel(CHANNEL)
+
+
+def _warm(torch: Any) -> None:
+    """Use once what nearly every probe uses, so that children find it set up. One thread: nothing to lose in a fork."""
+    x = torch.ones(2, 3, 4, requires_grad=True)
+    layer = torch.nn.Linear(4, 4)
+    y = layer(x)
+    weights = (y @ y.transpose(-2, -1)).masked_fill(torch.zeros(3, 3).bool(), 0.0).softmax(-1)
+    out = torch.nn.functional.layer_norm((weights - weights.mean()).exp().log() @ y, (4,))
+    out.square().sum().backward()
+    x.detach().double().sum().item()
+    x.to("meta").sum()
+
+
+def serve(control: socket.socket, child: Callable[[int], None], sweep: Callable[[], None]) -> None:
+    """One child at a time, until the other side hangs up."""
+    while True:
+        try:
+            command, descriptors, _, _ = socket.recv_fds(control, 1, 1)
+        except OSError:
+            return
+        if not command:
+            return
+        if command != protocol.SIT or not descriptors:
+            continue  # a late "end it" for a child that had ended by itself
+        pid = os.fork()
+        if pid == 0:
+            try:
+                control.close()
+                child(descriptors[0])
+            finally:
+                os._exit(0)
+        for descriptor in descriptors:
+            os.close(descriptor)
+        status, peak = _watch(pid, control)
+        sweep()
+        try:
+            control.sendall(protocol.STATUS.pack(status, peak))
+        except OSError:
+            return
+
+
+def _watch(pid: int, control: socket.socket) -> tuple[int, int]:
+    """Wait for the child's end; end it if told to, or if nobody is there any more."""
+    exit_of = os.pidfd_open(pid) if hasattr(os, "pidfd_open") else None
+    watched: list[Any] = [control] if exit_of is None else [control, exit_of]
+    while True:
+        ready, _, _ = select.select(watched, [], [], None if exit_of is not None else 0.005)
+        if control in ready:
+            control.recv(1)  # an order, or the end of the other side: the same to the child
+            os.kill(pid, signal.SIGKILL)
+            watched.remove(control)
+        if exit_of is None or exit_of in ready:
+            done, status, usage = os.wait4(pid, 0 if exit_of is not None else os.WNOHANG)
+            if done:
+                if exit_of is not None:
+                    os.close(exit_of)
+                return status, int(usage.ru_maxrss)
