@@ -9,6 +9,7 @@ import sys
 import tomllib
 from importlib.metadata import packages_distributions
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -142,3 +143,14 @@ def test_the_links_of_the_documents_lead_somewhere(document: str) -> None:
     links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", (ROOT / document).read_text("utf-8"))
     missing = [link for link in links if not (ROOT / link).exists()]
     assert not missing
+
+
+def test_the_feedback_in_the_readme_is_what_a_student_gets() -> None:
+    from qkv import check
+
+    text = (ROOT / "README.md").read_text("utf-8")
+    (code,) = re.findall(r"^```python\n(.*?)^```", text, flags=re.M | re.S)
+    (shown,) = re.findall(r"^```text\n(.*?)^```", text, flags=re.M | re.S)
+    written: dict[str, Any] = {"__name__": "__main__"}
+    exec(code, written)
+    assert str(check(written["scaled_dot_product_attention"])) == shown.strip()
