@@ -13,6 +13,7 @@ from functools import wraps
 from typing import Any, TypeVar, cast
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from qkv.model.expect import expects
@@ -77,7 +78,8 @@ def sinusoidal_positions(length: int, d_model: int, base: float = 10000.0) -> Te
     Returns:
         codes (length, d_model); with the angle t·base^(-2i/d_model), column 2i is its sine and column 2i+1 its cosine.
     """
-    frequencies = base ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)  # (d_model / 2,)
+    column = torch.arange(0, d_model, 2, dtype=torch.float64)  # 2i: the column of each pair's sine
+    frequencies = base ** (-column / d_model)  # (d_model / 2,)
     angles = torch.arange(length)[:, None] * frequencies  # (length, d_model / 2)
     codes = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)  # sine, cosine, sine, cosine, …
     return codes.to(torch.get_default_dtype())
@@ -95,11 +97,10 @@ def shift_matrix(k: int, d_model: int, base: float = 10000.0) -> Tensor:
     Returns:
         matrix (d_model, d_model) with PE(t+k) = matrix @ PE(t) for every position t.
     """
-    angles = k * base ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)  # how far each clock turns
+    column = torch.arange(0, d_model, 2, dtype=torch.float64)
+    angles = k * base ** (-column / d_model)  # how far each clock turns (d_model / 2,)
     cos, sin = angles.cos(), angles.sin()
-    turns = torch.stack(
-        [torch.stack([cos, sin], dim=-1), torch.stack([-sin, cos], dim=-1)], dim=-2
-    )  # (d_model/2, 2, 2)
+    turns = torch.stack([cos, sin, -sin, cos], dim=-1).view(-1, 2, 2)  # a 2 × 2 block for each pair
     return torch.block_diag(*turns).to(torch.get_default_dtype())
 
 
@@ -119,8 +120,8 @@ def rotate(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
     """
     d = x.shape[-1]
     precise = torch.promote_types(x.dtype, torch.float32)  # bfloat16 cannot even count to 300
-    frequencies = base ** (-torch.arange(0, d, 2, dtype=precise, device=x.device) / d)  # (d / 2,)
-    angles = positions[:, None] * frequencies  # (seq, d / 2)
+    column = torch.arange(0, d, 2, dtype=precise, device=x.device)  # 2i
+    angles = positions[:, None] * base ** (-column / d)  # (seq, d / 2)
     cos, sin = angles.cos(), angles.sin()
     a, b = x[..., 0::2], x[..., 1::2]
     return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2).to(x.dtype)
@@ -163,11 +164,11 @@ def relative_bucket(distance: Tensor, n_buckets: int = 32, max_distance: int = 1
         their own, and the other n_buckets/4 buckets divide the logarithm from there to max_distance evenly.
     """
     side = n_buckets // 2
-    exact = side // 2
+    exact = n_buckets // 4  # of each side; as many are left for the rest
     size = distance.abs()
     progress = (size.clamp(min=exact) / exact).log() / math.log(max_distance / exact)  # 0 at exact, 1 at max_distance
-    far = (exact + (progress * (side - exact)).long()).clamp(max=side - 1)
-    return torch.where(size < exact, size, far) + side * (distance > 0)
+    bucket = size.clamp(max=exact) + (progress * exact).long()  # rounded down
+    return bucket.clamp(max=side - 1) + side * (distance > 0)
 
 
 @expects(n_heads="positive", length="size")
@@ -199,7 +200,6 @@ def piece_kinds(pieces: list[str]) -> Tensor:
         kinds int64 (len(pieces),): 0 a whole word, 1 the first piece of a split word, 2 a later piece, even in first
         place.
     """
-    continues = [piece.startswith("##") for piece in pieces]
-    is_continued = [*continues, False][1:]
-    kinds = [2 if later else int(split) for later, split in zip(continues, is_continued, strict=True)]
-    return torch.tensor(kinds, dtype=torch.int64)
+    is_later = torch.tensor([piece.startswith("##") for piece in pieces], dtype=torch.bool)
+    next_is_later = F.pad(is_later, (0, 1))[1:]  # nothing follows the last piece
+    return torch.where(is_later, 2, next_is_later.long())
