@@ -63,33 +63,35 @@ def read(chapter: Chapter, course: Course, text: str | None = None) -> list[Part
     """The parts of a chapter in order. `text` stands in for the file, when Sphinx has read it already."""
     source = chapter.source.read_text(encoding="utf-8") if text is None else text
     notebook = jupytext.myst.myst_to_notebook(source, add_source_map=True)
-    return list(_parts(notebook, chapter, course))
+    return list(_parts(notebook, source.splitlines(), chapter, course))
 
 
-def _parts(notebook: nbformat.NotebookNode, chapter: Chapter, course: Course) -> Iterator[Part]:
+def _parts(notebook: nbformat.NotebookNode, lines: list[str], chapter: Chapter, course: Course) -> Iterator[Part]:
     names: list[str] = []
     for cell, start in zip(notebook.cells, notebook.metadata["source_map"], strict=True):
-        line = start + 1
         tags = tuple(cell.metadata.get("tags", ()))
         if cell.cell_type == "markdown":
-            blank = len(cell.source) - len(cell.source.lstrip("\n"))
-            yield Prose(cell.source, line + blank)
-        elif "exercise" in tags:
-            name = cell.source.strip()
-            if not name.isidentifier():
-                raise AuthoringError(
-                    f"{chapter.where(line)}: a cell tagged `exercise` holds the exercise's name alone, not {name!r}."
-                )
-            if name in names:
-                raise AuthoringError(f"{chapter.where(line)}: the exercise {name} stands in this chapter twice.")
-            names.append(name)
-            try:
-                found = definition(chapter.model, name)
-            except AuthoringError as error:
-                raise AuthoringError(f"{chapter.where(line)}: {error}") from None
-            yield Task(found, line, f"{chapter.number}.{len(names)}", course.facts(name))
-        else:
+            while not lines[start].strip():  # jupytext counts the blank lines before a text as part of it
+                start += 1
+            yield Prose(cell.source, start + 1)
+            continue
+        line = start  # of the fence; the map has the first line inside it
+        if "exercise" not in tags:
             yield Code(cell.source, line, tags)
+            continue
+        name = cell.source.strip()
+        if not name.isidentifier():
+            raise AuthoringError(
+                f"{chapter.where(line)}: a cell tagged `exercise` holds the exercise's name alone, not {name!r}."
+            )
+        if name in names:
+            raise AuthoringError(f"{chapter.where(line)}: the exercise {name} stands in this chapter twice.")
+        names.append(name)
+        try:
+            found, facts = definition(chapter.model, name), course.facts(name)
+        except AuthoringError as error:
+            raise AuthoringError(f"{chapter.where(line)}: {error}") from None
+        yield Task(found, line, f"{chapter.number}.{len(names)}", facts)
 
 
 class Ids:

@@ -22,9 +22,12 @@ class Facts:
 
 def facts_of_exercise(name: str) -> Facts:
     """Look an exercise of the course up."""
-    from qkv.exercises import find
+    from qkv.exercises import UnknownExercise, find
 
-    exercise = find(name)
+    try:
+        exercise = find(name)
+    except UnknownExercise as error:
+        raise AuthoringError(f"the chapter has {name} as an exercise, but {error}") from None
     return Facts(exercise.points, tuple(family.title for family in exercise.forbid))
 
 

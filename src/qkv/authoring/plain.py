@@ -86,8 +86,17 @@ class Plain:
             elif piece[0] == "math":
                 yield from self._math(piece[1])
             else:
+                self._refuse_broken_fences(piece[1], first_line)
                 kept = [line for line in piece[1] if not TARGET.match(line) and not line.startswith("% ")]
                 yield from self._inline("\n".join(kept), first_line).split("\n") if kept else ()
+
+    def _refuse_broken_fences(self, lines: list[str], first_line: int) -> None:
+        for line in lines:
+            if re.match(r"\s*`{3,}\{", line):
+                raise AuthoringError(
+                    f"{self.chapter.where(first_line)} or below: {line.strip()!r} opens no directive, because its "
+                    "title holds backticks. Fence it with colons: `:::{admonition} Title`."
+                )
 
     def _math(self, lines: list[str]) -> list[str]:
         end = MATH_END.search(lines[-1])
@@ -182,8 +191,9 @@ def anchors(text: str) -> dict[str, str]:
             continue
         for line in piece[1]:
             if match := HEADING.match(line):
-                title = re.sub(r"[`*_$]", "", match["text"])
-                found[default_slugify(title)] = title.replace(" ", "-")
+                title = re.sub(r"[`*]", "", match["text"])
+                words = re.sub(r"\$[^$]*\$", "", title)  # MyST leaves math out of an anchor, JupyterLab does not
+                found[default_slugify(words)] = title.replace(" ", "-")
     return found
 
 

@@ -8,8 +8,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from qkv.authoring.course import AuthoringError, Course
@@ -20,28 +18,27 @@ JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"  # the program o
 TROUBLE = re.compile(r"\b(WARNING|ERROR|CRITICAL)\b|The book cannot be built|Exception occurred|Extension error")
 
 
-def book(
-    serve: bool = False,
-    course: Course | None = None,
-    say: Callable[[str], None] = print,
-    port: int = 8100,
-) -> int:
+def book(course: Course | None = None, say: Callable[[str], None] = print, out: Path | None = None) -> int:
     """Build the book into `_build/html`; warnings are errors, and so is any cell that runs.
 
     Args:
-        serve: afterwards serve it on localhost until Ctrl-C.
         course: the tree to work in; this one by default.
         say: takes the lines of the report.
-        port: where to serve.
+        out: the folder that gets `_build`; the course's own by default.
+
+    Returns:
+        0, or 1 with the reasons told.
     """
     try:
         course = course or Course.here()
     except AuthoringError as error:
         say(str(error))
         return 1
+    built = (out or course.root) / "_build"
+    strict = ["--all", "-W", "-n", "--keep-going"]
     started = time.monotonic()
     done = subprocess.run(
-        [sys.executable, "-c", JUPYTER_BOOK, "build", str(course.root), "--all", "-W", "-n", "--keep-going"],
+        [sys.executable, "-c", JUPYTER_BOOK, "build", str(course.root), "--path-output", str(built.parent), *strict],
         capture_output=True,
         text=True,
         encoding="utf-8",
@@ -52,18 +49,17 @@ def book(
     )
     seconds = time.monotonic() - started
     log = ANSI.sub("", done.stdout + "\n" + done.stderr)
-    html = course.root / "_build" / "html"
-    (course.root / "_build").mkdir(exist_ok=True)
-    (course.root / "_build" / "book.log").write_text(log, encoding="utf-8")
+    built.mkdir(parents=True, exist_ok=True)
+    (built / "book.log").write_text(log, encoding="utf-8")
     troubles = report(log, done.returncode)
     for line in troubles:
         say(f"  {line}")
     if troubles:
-        say(f"The book was not built cleanly ({seconds:.0f} s). The whole log: _build/book.log")
+        say(f"The book was not built cleanly ({seconds:.0f} s). The whole log: {built / 'book.log'}")
         return 1
-    pages = len(list(html.rglob("*.html")))
-    say(f"Book: {pages} pages in {seconds:.0f} s, no warnings, no cell run. {(html / 'index.html').as_uri()}")
-    return _serve(html, port, say) if serve else 0
+    pages = len(list((built / "html").rglob("*.html")))
+    say(f"Book: {pages} pages in {seconds:.0f} s, no warnings, no cell run: {built / 'html' / 'index.html'}")
+    return 0
 
 
 def report(log: str, returncode: int) -> list[str]:
@@ -79,18 +75,3 @@ def report(log: str, returncode: int) -> list[str]:
 def _environment(root: Path) -> dict[str, str]:
     paths = [str(root / "src"), os.environ.get("PYTHONPATH", "")]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in paths if path)}
-
-
-class _Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
-
-def _serve(html: Path, port: int, say: Callable[[str], None]) -> int:
-    with ThreadingHTTPServer(("127.0.0.1", port), partial(_Quiet, directory=str(html))) as server:
-        say(f"Serving it at http://127.0.0.1:{server.server_port}/ (Ctrl-C ends it)")
-        try:
-            server.serve_forever()
-        except KeyboardInterrupt:
-            say("Stopped.")
-    return 0
