@@ -103,6 +103,11 @@ def test_the_project_declares_what_its_source_imports() -> None:
     assert not undeclared, f"imported, but not in pyproject.toml: {undeclared}"
 
 
+def test_every_folder_of_the_source_is_a_package() -> None:
+    folders = {path.parent for path in (ROOT / "src").rglob("*.py")}
+    assert not [folder for folder in folders if not (folder / "__init__.py").exists()]
+
+
 def test_one_version() -> None:
     assert PROJECT["version"] == __version__
     assert f"## {__version__}" in (ROOT / "CHANGELOG.md").read_text("utf-8")
