@@ -67,7 +67,7 @@ def error_in_tolerances(seen: Tensor, expected: Tensor) -> Tensor:
 
 
 def same(a: Observation, b: Observation) -> bool:
-    """Did two implementations do the same thing under one probe?"""
+    """Did two implementations do the same thing under one probe? Raising exceptions of one kind counts as the same."""
     return excess(a, b) <= 1.0
 
 

@@ -113,7 +113,15 @@ class Examiner:
         values = [p for p in probes if p.kind == "value"]
         right = all(same(seen[p.name], self.expected[p.name]) for p in values)
         looked_at = list(probes) if properties or right else values
-        return all(same(seen[p.name], self.mistaken(name, wrong, p)) for p in looked_at)
+        if not all(same(seen[p.name], self.mistaken(name, wrong, p)) for p in looked_at):
+            return False
+        return any(self._tells(seen[p.name], self.mistaken(name, wrong, p), p) for p in looked_at)
+
+    def _tells(self, seen: Observation, mistaken: Observation, probe: Probe) -> bool:
+        """Is this probe evidence for a mistake that did the same? An exception is one only if it says the same."""
+        if seen.raised is not None and mistaken.raised is not None:
+            return seen.raised.message == mistaken.raised.message
+        return not same(seen, self.expected[probe.name])
 
     def mistaken(self, name: str, wrong: Any, probe: Probe) -> Observation:
         """What a mistake does under a probe; run when first needed."""

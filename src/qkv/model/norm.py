@@ -1,0 +1,147 @@
+"""Norms: keep the numbers that flow through a deep network at a size that does not drift.
+
+Ba et al. 2016 (layer norm), Ioffe and Szegedy 2015 (batch norm), Zhang and Sennrich 2019 (RMS norm), Xiong et al. 2020
+(pre- and post-norm). Shapes: see model/__init__.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from qkv.model.expect import expects
+
+
+@expects(x="... d", gamma="d", beta="d")
+def layer_norm(x: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1e-5) -> Tensor:
+    """Give every vector the mean 0 and the variance 1, each by itself, then stretch and shift its components.
+
+    Args:
+        x: vectors (..., d).
+        gamma: what each component is multiplied by (d,).
+        beta: what is added to it (d,).
+        eps: added to the variance, so that a constant vector is not divided by 0.
+
+    Returns:
+        normalised vectors (..., d).
+    """
+    centred = x - x.mean(dim=-1, keepdim=True)
+    variance = centred.square().mean(
+        dim=-1, keepdim=True
+    )  # of the centred numbers: no digits are lost for a large mean
+    return gamma * centred / torch.sqrt(variance + eps) + beta
+
+
+@expects(grad="... d", x="... d", gamma="d")
+def layer_norm_backward(grad: Tensor, x: Tensor, gamma: Tensor, eps: float = 1e-5) -> tuple[Tensor, Tensor, Tensor]:
+    """Send a gradient back through layer_norm, by hand.
+
+    Args:
+        grad: gradient with respect to the output (..., d).
+        x: what went in (..., d).
+        gamma: gains (d,).
+        eps: the same as on the way forward.
+
+    Returns:
+        gradients with respect to x (..., d), gamma (d,) and beta (d,), the last two summed over all leading dimensions.
+    """
+    centred = x - x.mean(dim=-1, keepdim=True)
+    sigma = torch.sqrt(centred.square().mean(dim=-1, keepdim=True) + eps)
+    unit = centred / sigma
+    pull = grad * gamma
+    along = (pull * unit).mean(dim=-1, keepdim=True)  # what would only stretch the vector has no effect
+    dx = (pull - pull.mean(dim=-1, keepdim=True) - unit * along) / sigma  # nor has what would only shift it
+    dgamma = (grad * unit).reshape(-1, x.shape[-1]).sum(dim=0)
+    dbeta = grad.reshape(-1, x.shape[-1]).sum(dim=0)
+    return dx, dgamma, dbeta
+
+
+@expects(x="batch d", gamma="d", beta="d")
+def batch_norm(x: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1e-5) -> Tensor:
+    """Give every component the mean 0 and the variance 1 over the batch, as in training.
+
+    Args:
+        x: a batch of vectors (batch, d).
+        gamma: what each component is multiplied by (d,).
+        beta: what is added to it (d,).
+        eps: added to the variance.
+
+    Returns:
+        normalised vectors (batch, d).
+    """
+    centred = x - x.mean(dim=0)
+    variance = centred.square().mean(dim=0)  # (d,), biased: divided by the size of the batch
+    return gamma * centred / torch.sqrt(variance + eps) + beta
+
+
+@expects(x="... d", gamma="d")
+def rms_norm(x: Tensor, gamma: Tensor, eps: float = 1e-6) -> Tensor:
+    """Bring every vector to the root mean square 1, without centring it.
+
+    Args:
+        x: vectors (..., d).
+        gamma: what each component is multiplied by (d,).
+        eps: added to the mean square.
+
+    Returns:
+        normalised vectors (..., d).
+    """
+    mean_square = x.square().mean(dim=-1, keepdim=True)
+    return gamma * x / torch.sqrt(mean_square + eps)
+
+
+class PreNorm(nn.Module):
+    """Normalise what goes into a sublayer; leave the way around it untouched.
+
+    Args:
+        d_model: width of the vectors.
+        sublayer: any callable of (x, *args).
+    """
+
+    def __init__(self, d_model: int, sublayer: Callable[..., Any]) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(d_model)
+        self.sublayer = sublayer
+
+    @expects(x="... d_model")
+    def forward(self, x: Tensor, *args: Any) -> Tensor:
+        """Add to x what the sublayer makes of the normalised x.
+
+        Args:
+            x: vectors (..., d_model).
+            args: handed on to the sublayer.
+
+        Returns:
+            x + sublayer(norm(x), *args) (..., d_model).
+        """
+        return x + self.sublayer(self.norm(x), *args)
+
+
+class PostNorm(nn.Module):
+    """Normalise the sum of a sublayer and the way around it.
+
+    Args:
+        d_model: width of the vectors.
+        sublayer: any callable of (x, *args).
+    """
+
+    def __init__(self, d_model: int, sublayer: Callable[..., Any]) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(d_model)
+        self.sublayer = sublayer
+
+    @expects(x="... d_model")
+    def forward(self, x: Tensor, *args: Any) -> Tensor:
+        """Add to x what the sublayer makes of it, then normalise.
+
+        Args:
+            x: vectors (..., d_model).
+            args: handed on to the sublayer.
+
+        Returns:
+            norm(x + sublayer(x, *args)) (..., d_model).
+        """
+        return self.norm(x + self.sublayer(x, *args))
