@@ -37,7 +37,7 @@ def page(text: str, root: str, name: str) -> nbformat.NotebookNode:
 
     def add(cell: nbformat.NotebookNode, line: int) -> None:
         cells.append(cell)
-        lines.append(line - 1)
+        lines.append(line - 2)  # MyST-NB adds 2 to count from 1
 
     def add_run(source: str, line: int, **metadata: Any) -> None:
         stored = runs.pop(0) if runs else None

@@ -64,7 +64,7 @@ def book(course: Course | None = None, say: Callable[[str], None] = print, out: 
 
 def report(log: str, returncode: int) -> list[str]:
     """What went wrong, one line each; nothing when the build is clean."""
-    lines = log.splitlines()
+    lines = re.sub(r":\n(?=\S)", ": ", log).splitlines()  # Sphinx puts an error's text on the next line
     troubles = [line.strip() for line in lines if TROUBLE.search(line)]
     troubles += [f"a page ran code: {line.strip()}" for line in lines if RAN.search(line)]
     if returncode and not troubles:

@@ -32,8 +32,8 @@ class BookError(SphinxError):
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("config-inited", use_installed_mathjax)
+    app.connect("config-inited", drop_thebe)
     app.connect("builder-inited", read_chapters, priority=600)  # after MyST-NB has made its configuration
-    app.connect("env-before-read-docs", drop_thebe, priority=900)
     app.connect("doctree-read", finish_chapter)
     app.connect("html-page-context", offer_student_edition, priority=900)  # after the theme has made its buttons
     app.connect("build-finished", copy_files)
@@ -117,16 +117,11 @@ def offer_student_edition(app: Sphinx, pagename: str, template: str, context: di
                     launch["url"] = launch["url"].replace(f"{pagename}.md", f"notebooks/{chapter.name}.ipynb")
 
 
-def drop_thebe(app: Sphinx, env: Any, docnames: list[str]) -> None:
+def drop_thebe(app: Sphinx, config: Config) -> None:
     """Jupyter Book loads sphinx-thebe unasked; its script asks a CDN and is added twice."""
-    listeners = app.events.listeners
-    for event in ("env-before-read-docs", "doctree-resolved"):
-        listeners[event] = [entry for entry in listeners[event] if "sphinx_thebe" not in entry.handler.__module__]
-    registry = app.registry
-    registry.js_files = [
-        (name, kwargs) for name, kwargs in registry.js_files if "thebe" not in f"{name}{kwargs}".lower()
-    ]
-    registry.css_files = [(name, kwargs) for name, kwargs in registry.css_files if "thebe" not in str(name)]
+    for event, listeners in app.events.listeners.items():
+        app.events.listeners[event] = [entry for entry in listeners if entry.handler.__module__ != "sphinx_thebe"]
+    app.registry.css_files = [(name, options) for name, options in app.registry.css_files if "thebe" not in name]
 
 
 def use_installed_mathjax(app: Sphinx, config: Config) -> None:
