@@ -40,7 +40,8 @@ def use() -> None:
     for path in sorted(FONTS.glob("*.ttf")):
         font_manager.fontManager.addfont(path)
     for colours in (WEIGHTS, SIGNED):
-        mpl.colormaps.register(colours, force=True)
+        if colours.name not in mpl.colormaps:
+            mpl.colormaps.register(colours)
     mpl.rcParams.update(
         {
             "font.family": ["Source Sans 3", "DejaVu Sans"],

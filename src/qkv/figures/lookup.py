@@ -1,0 +1,168 @@
+"""What chapter 01 draws: words on a plane, maps of attention, how sharp and how learnable a lookup is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from qkv.figures.style import CYCLE, GREY, INK, KEY, QUERY, VALUE, WIDTH
+
+MARKERS = "osD^vP"
+LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
+
+
+def together(words: Sequence[str], points: Tensor) -> dict[tuple[float, float], str]:
+    """Where each word lies; words that share a place share a label."""
+    places: dict[tuple[float, float], list[str]] = {}
+    for word, (x, y) in zip(words, points.tolist(), strict=True):
+        places.setdefault((x, y), []).append(word)
+    return {place: ", ".join(found) for place, found in places.items()}
+
+
+def word_plane(words: Sequence[str], keys: Tensor, query: Tensor, weights: Tensor, title: str) -> Figure:
+    """Keys and one query as arrows on the plane, and the weights that follow.
+
+    Args:
+        words: one for each key.
+        keys: (key, 2).
+        query: (2,).
+        weights: (key,).
+    """
+    fig, (plane, bars) = plt.subplots(1, 2, figsize=(WIDTH, 3.1), width_ratios=(1.15, 1))
+    fig.suptitle(title, x=0.01, ha="left")
+    arrow = {"arrowstyle": "-|>", "linewidth": 1.8, "shrinkA": 0, "shrinkB": 0}
+    for (x, y), label in together(words, keys).items():
+        if math.hypot(x, y) > 0:
+            plane.annotate("", (x, y), (0, 0), arrowprops={**arrow, "color": KEY})
+        plane.plot(x, y, "o", color=KEY, markersize=4)
+        beside = x >= y and math.hypot(x, y) > 0
+        plane.annotate(
+            label,
+            (x, y),
+            xytext=(0, 8) if beside else (7, 3),
+            textcoords="offset points",
+            ha="center" if beside else "left",
+        )
+    plane.annotate("", query.tolist(), (0, 0), arrowprops={**arrow, "color": QUERY, "linewidth": 2.6})
+    plane.annotate(
+        "the query",
+        query.tolist(),
+        xytext=(0, -15),
+        textcoords="offset points",
+        ha="center",
+        color=QUERY,
+        weight="bold",
+    )
+    plane.set(xlim=(-0.7, 2.6), ylim=(-0.75, 2.5), xlabel="names a thing", ylabel="is something done", aspect="equal")
+    plane.set_xticks([0, 1, 2])
+    plane.set_yticks([0, 1, 2])
+    plane.grid(True, axis="both")
+    weight_bars(bars, words, weights)
+    return fig
+
+
+def weight_bars(bars: Axes, words: Sequence[str], weights: Tensor) -> None:
+    """One bar for each word, with its number."""
+    rows = range(len(words))
+    bars.barh(rows, weights.tolist(), color=QUERY, height=0.62)
+    bars.set_yticks(rows, words)
+    bars.invert_yaxis()
+    for row, weight in enumerate(weights.tolist()):
+        bars.text(weight + 0.012, row, f"{weight:.3f}", va="center", fontsize=9.5)
+    bars.set(xlim=(0, max(0.72, float(weights.max()) + 0.16)), xlabel="weight")
+    bars.grid(False)
+    bars.tick_params(axis="y", length=0)
+    bars.spines["left"].set_visible(False)
+
+
+def attention_maps(maps: Mapping[str, Tensor], rows: Sequence[str], columns: Sequence[str] | None = None) -> Figure:
+    """Weights as heat maps side by side, a title each; a row is a query and sums to 1.
+
+    Args:
+        maps: title -> weights (query, key).
+        rows: one word for each query.
+        columns: one word for each key; the rows' words if the sequence looks itself up.
+    """
+    columns = rows if columns is None else columns
+    height = 0.9 + WIDTH / len(maps) * 0.8 * len(rows) / len(columns)
+    fig, axes = plt.subplots(1, len(maps), figsize=(WIDTH, height), squeeze=False)
+    for axis, (title, weights) in zip(axes[0], maps.items(), strict=True):
+        axis.imshow(weights, cmap="qkv_weights", vmin=0, vmax=1, aspect="equal")
+        axis.set_title(title)
+        axis.set_xticks(range(len(columns)), columns, rotation=35, ha="right", rotation_mode="anchor")
+        axis.set_yticks(range(len(rows)), rows)
+        axis.set_xlabel("keys: what is looked at")
+        axis.grid(False)
+        axis.tick_params(length=0)
+        for i, row in enumerate(weights.tolist()):
+            for j, weight in enumerate(row):
+                ink = "#FFFFFF" if weight > 0.55 else INK
+                axis.text(j, i, f"{weight:.2f}"[1:] if weight < 0.995 else "1", ha="center", va="center", color=ink)
+    axes[0, 0].set_ylabel("queries: who looks")
+    return fig
+
+
+def sharpness(lengths: Tensor, weights: Tensor, words: Sequence[str], title: str) -> Figure:
+    """Every word's weight as the query grows longer.
+
+    Args:
+        lengths: (n,).
+        weights: (n, key).
+        words: one for each key; words whose curves coincide share a label.
+    """
+    fig, axis = plt.subplots(figsize=(WIDTH, 2.9))
+    curves: dict[tuple[float, ...], list[str]] = {}
+    for word, curve in zip(words, weights.T.tolist(), strict=True):
+        curves.setdefault(tuple(round(w, 6) for w in curve), []).append(word)
+    for i, (curve, names) in enumerate(curves.items()):
+        axis.plot(lengths, curve, color=CYCLE[i], linestyle=LINES[i])
+        axis.annotate(
+            ", ".join(names),
+            (float(lengths[-1]), curve[-1]),
+            xytext=(6, 0),
+            textcoords="offset points",
+            va="center",
+            color=CYCLE[i],
+            weight="bold",
+        )
+    axis.set(xlabel="length of the query", ylabel="weight", ylim=(0, 1.02), title=title)
+    axis.set_xlim(float(lengths[0]), float(lengths[-1]) * 1.28)
+    return fig
+
+
+def landscape(angles: Tensor, losses: Mapping[str, Tensor], title: str) -> Figure:
+    """The loss as the query turns, one curve for each kind of lookup."""
+    fig, axis = plt.subplots(figsize=(WIDTH, 2.7))
+    for i, (name, loss) in enumerate(losses.items()):
+        axis.plot(angles, loss, color=(KEY, QUERY)[i % 2], linestyle=LINES[i], label=name)
+    axis.set(xlabel="direction of the query, in degrees", ylabel="loss", title=title, xlim=(-180, 180))
+    axis.set_ylim(bottom=-4)
+    axis.set_xticks(range(-180, 181, 60))
+    axis.legend(loc="upper center", ncols=len(losses), bbox_to_anchor=(0.5, 1.02))
+    axis.margins(y=0.2)
+    return fig
+
+
+def learning(steps: Sequence[int], curves: Mapping[str, Tensor], chance: float, title: str) -> Figure:
+    """Accuracy against training steps: the mean over seeds, and a thin line for each seed.
+
+    Args:
+        steps: at which steps accuracy was measured.
+        curves: name -> accuracies (seed, step).
+        chance: the accuracy of guessing.
+    """
+    fig, axis = plt.subplots(figsize=(WIDTH, 2.9))
+    colours = (VALUE, QUERY, KEY)
+    for i, (name, runs) in enumerate(curves.items()):
+        axis.plot(steps, runs.T, color=colours[i], linewidth=0.7, alpha=0.45)
+        axis.plot(steps, runs.mean(0), color=colours[i], marker=MARKERS[i], label=name)
+    axis.axhline(chance, color=GREY, linestyle=":", linewidth=1.4)
+    axis.text(steps[-1], chance - 0.025, "guessing", ha="right", va="top", color=GREY)
+    axis.set(xlabel="training step", ylabel="right key found", ylim=(0, 1.04), title=title)
+    axis.legend(loc="center right", bbox_to_anchor=(1.0, 0.5))
+    return fig
