@@ -15,7 +15,6 @@ import importlib
 import io
 import linecache
 import os
-import random
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
@@ -29,6 +28,7 @@ from proctor.observe import Observation, Raised, describe, observe
 from proctor.sandbox import protocol
 from proctor.sandbox.importing import Sources
 from proctor.sandbox.inert import Inert, InertModules, Missing
+from proctor.sandbox.kernels import Blocker
 
 NAMESPACE = "submission"  # not "__main__": what a script does when it is run is not part of what it defines
 OUT_OF_MEMORY = ("can't allocate memory", "std::bad_alloc", "not enough memory")
@@ -212,10 +212,6 @@ def _room(descriptor_output: Output, modules: Mapping[str, str]) -> ModuleType:
     builtins.get_ipython = lambda: Inert("IPython")  # type: ignore[attr-defined]
     InertModules([*InertModules().names, "qkv.figures", "qkv.tasks"]).install()
     Sources({"qkv": COURSE, "qkv.model": "", **modules}).install()
-    random.seed(0)
-    torch.manual_seed(0)
-    if numpy := sys.modules.get("numpy"):
-        numpy.random.seed(0)
     room = ModuleType(NAMESPACE)
     sys.modules[NAMESPACE] = sys.modules["__main__"] = room
     sys.argv = [NAMESPACE]
@@ -232,15 +228,22 @@ def _in_words(observation: Observation, memory_mb: int) -> Observation:
     return observation
 
 
-def look(
-    probe: Callable[..., Any], implementation: Any, draws: Mapping[str, torch.Tensor], forbid: tuple[Family, ...]
-) -> Observation:
+def look(probe: Callable[..., Any], implementation: Any, draws: Mapping[str, torch.Tensor]) -> Observation:
     """One probe on one implementation; whatever it raises, the next probe gets its turn."""
     try:
         with drawing(Replay(draws)):
-            return observe(probe, implementation, forbid)
+            return observe(probe, implementation)
     except BaseException as error:  # KeyboardInterrupt, which `observe` lets through for people at a keyboard
         return Observation(None, describe(error))
+
+
+def report(names: Mapping[str, Any], exercises: Iterable[str], errors: Mapping[str, Raised], notes: list[str]) -> Any:
+    """What came of the cells: which exercises can be called now, which cells failed, which imports."""
+    return {
+        "defined": [n for n in exercises if callable(names.get(n)) and not isinstance(names[n], Missing)],
+        "errors": {label: [e.kind[:100], e.message[:2000], e.where[:500]] for label, e in errors.items()},
+        "notes": [note[:500] for note in notes[:20]],
+    }
 
 
 def sit(
@@ -256,30 +259,23 @@ def sit(
         os._exit(0)
 
     job = channel.job()
-    output = Output(limits["kept_output"], limits["output_bytes"], flood)
-    room = _room(output, job["modules"])
-    names = room.__dict__
     forbid = {name: tuple(Family.of(title, *ops) for title, ops in many) for name, many in job["forbid"].items()}
+    blocker = Blocker([family for families in forbid.values() for family in families])
+    output = Output(limits["kept_output"], limits["output_bytes"], flood)
+    names = _room(output, job["modules"]).__dict__
     errors, notes = run_cells(job["cells"], names)
-    defined = [name for name in job["exercises"] if callable(names.get(name)) and not isinstance(names[name], Missing)]
-    report = {
-        "defined": defined,
-        "errors": {label: [error.kind, error.message[:2000], error.where[:500]] for label, error in errors.items()},
-        "notes": [note[:500] for note in notes[:20]],
-    }
-    channel.send(protocol.DEFINED, protocol.to_json(report))
-    implementations = {name: names[name] for name in defined}
+    found = report(names, job["exercises"], errors, notes)
+    channel.send(protocol.DEFINED, protocol.to_json(found))
+    implementations = {name: names[name] for name in found["defined"]}
     for name, module in job["stand_ins"].items():
         names[name] = getattr(importlib.import_module(module), name)
-    for exercise in defined:
-        for probe in job["exercises"][exercise]:
-            channel.send(protocol.BEGIN, protocol.to_json({"exercise": exercise, "probe": probe}))
-            seen = look(
-                probes[exercise][probe], implementations[exercise], draws.get(exercise, {}), forbid.get(exercise, ())
-            )
-            channel.send(
-                protocol.OBSERVED, pack(exercise, probe, _in_words(seen, limits["memory_mb"]), limits["frame_bytes"])
-            )
+    for exercise, implementation in implementations.items():
+        with blocker.without(forbid.get(exercise, ())):
+            for probe in job["exercises"][exercise]:
+                channel.send(protocol.BEGIN, protocol.to_json({"exercise": exercise, "probe": probe}))
+                seen = look(probes[exercise][probe], implementation, draws.get(exercise, {}))
+                seen = _in_words(Observation(seen.values, seen.raised, blocker.taken()), limits["memory_mb"])
+                channel.send(protocol.OBSERVED, pack(exercise, probe, seen, limits["frame_bytes"]))
     channel.send(protocol.OUTPUT, protocol.to_json({"text": output.text(), "count": output.count}))
     channel.send(protocol.END)
 

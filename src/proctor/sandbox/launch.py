@@ -34,6 +34,7 @@ INSIDE = (
     "sandbox.inert",
     "sandbox.limits",
     "sandbox.seccomp",
+    "sandbox.kernels",
     "sandbox.tiers.landlock",
     "sandbox.harness",
     "sandbox.zygote",
