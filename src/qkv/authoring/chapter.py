@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -58,6 +59,8 @@ class Task:
 
 Part = Prose | Code | Task
 
+LINK = re.compile(r"\[(?P<text>[^\[\]]+)\]\((?P<number>\d\d)_\w+\.md(?:#[\w-]*)?\)")
+
 
 def read(chapter: Chapter, course: Course, text: str | None = None) -> list[Part]:
     """The parts of a chapter in order. `text` stands in for the file, when Sphinx has read it already."""
@@ -66,14 +69,20 @@ def read(chapter: Chapter, course: Course, text: str | None = None) -> list[Part
     return list(_parts(notebook, source.splitlines(), chapter, course))
 
 
+def without_links_ahead(text: str, written: set[int]) -> str:
+    """A link to a chapter whose number nobody has taken yet is its text alone, until that chapter is there."""
+    return LINK.sub(lambda link: link[0] if int(link["number"]) in written else link["text"], text)
+
+
 def _parts(notebook: nbformat.NotebookNode, lines: list[str], chapter: Chapter, course: Course) -> Iterator[Part]:
     names: list[str] = []
+    written = {other.number for other in course.chapters()}
     for cell, start in zip(notebook.cells, notebook.metadata["source_map"], strict=True):
         tags = tuple(cell.metadata.get("tags", ()))
         if cell.cell_type == "markdown":
             while not lines[start].strip():  # jupytext counts the blank lines before a text as part of it
                 start += 1
-            yield Prose(cell.source, start + 1)
+            yield Prose(without_links_ahead(cell.source, written), start + 1)
             continue
         line = start  # of the fence; the map has the first line inside it
         if "exercise" not in tags:

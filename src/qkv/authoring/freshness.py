@@ -42,7 +42,8 @@ def reached(chapter: Chapter, cells: list[str]) -> list[Path]:
             if path and path not in found and f"{name}.".startswith(FOLLOWED):
                 found.add(path)
                 waiting.append(path)
-    return sorted(found)
+    beside = {file for path in found for file in path.parent.glob(f"{path.stem}.*") if file.suffix != ".pyc"}
+    return sorted(found | beside)  # figures/dial.html belongs to figures/dial.py
 
 
 def imported(text: str) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 
 from qkv.authoring import Course, build
 from qkv.authoring.building import carry_outputs
-from qkv.authoring.chapter import Code, Ids, Prose, Task, read
+from qkv.authoring.chapter import Code, Ids, Prose, Task, read, without_links_ahead
 from qkv.authoring.course import AuthoringError, Chapter
 from qkv.authoring.editions import solved_edition, student_edition
 from qkv.authoring.freshness import fingerprint, imported, reached
@@ -59,6 +59,11 @@ def test_the_parts_of_a_chapter_know_their_lines(tiny: Course) -> None:
             assert lines[part.line - 1].startswith("```{code-cell}")
     assert isinstance(parts[1], Code)
     assert parts[1].tags == ("setup",)
+
+
+def test_links_to_chapters_that_nobody_has_written_yet_are_text() -> None:
+    text = "[Two](02_second.md#a), [`three` and](03_third.md#why-x) [four](04_fourth.md), [out](https://x.org/05_x.md)"
+    assert without_links_ahead(text, {1, 2}) == "[Two](02_second.md#a), `three` and four, [out](https://x.org/05_x.md)"
 
 
 def test_mistakes_in_a_chapter_are_told_with_their_line(tiny: Course) -> None:
@@ -234,6 +239,7 @@ def test_the_fingerprint_follows_the_modules_that_a_chapter_reaches(tiny: Course
         "figures/__init__.py": "from qkv.figures.style import show\n",
         "figures/style.py": "import matplotlib\n",
         "figures/tiny.py": "",
+        "figures/tiny.html": "",
         "figures/second.py": "",
         "tasks/retrieval.py": "from qkv.tasks import words\n",
         "tasks/words.py": "",
@@ -254,7 +260,8 @@ def test_the_fingerprint_follows_the_modules_that_a_chapter_reaches(tiny: Course
     ]
     found = {path.relative_to(source).as_posix() for path in reached(chapter(tiny), cells)}
     assert found == {
-        "figures/__init__.py", "figures/style.py", "figures/tiny.py", "tasks/retrieval.py", "tasks/words.py",
+        "figures/__init__.py", "figures/style.py", "figures/tiny.py", "figures/tiny.html",
+        "tasks/retrieval.py", "tasks/words.py",
         "exercises/tiny.py", "model/tiny.py", "model/earlier.py", "checking.py",
     }  # fmt: skip
     notebook = solved_edition(tiny, chapter(tiny), read(chapter(tiny), tiny))

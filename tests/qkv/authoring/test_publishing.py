@@ -164,7 +164,7 @@ def test_every_way_to_be_stale_is_told(built: Course) -> None:
 def test_a_broken_link_fails_the_build_and_is_told_with_its_line(built: Course) -> None:
     chapter = built.chapters(["tiny"])[0]
     text = chapter.source.read_text("utf-8").replace(
-        "The mean of $n$ numbers", "The [mean](#nowhere) of [some](09_lost.md) $n$ numbers"
+        "The mean of $n$ numbers", "The [mean](#nowhere) of [some](02_lost.md) $n$ numbers"
     )
     chapter.source.write_text(text, "utf-8")
     line = next(n for n, row in enumerate(text.splitlines(), 1) if "nowhere" in row)
@@ -172,7 +172,7 @@ def test_a_broken_link_fails_the_build_and_is_told_with_its_line(built: Course) 
     assert code == 1
     assert f"01_tiny.md:{line}: WARNING" in said
     assert "nowhere" in said
-    assert "09_lost.md" in said
+    assert "02_lost.md" in said
     assert "not built cleanly" in said
 
 
