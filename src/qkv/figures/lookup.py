@@ -37,17 +37,14 @@ def word_plane(words: Sequence[str], keys: Tensor, query: Tensor, weights: Tenso
     fig.suptitle(title, x=0.01, ha="left")
     arrow = {"arrowstyle": "-|>", "linewidth": 1.8, "shrinkA": 0, "shrinkB": 0}
     for (x, y), label in together(words, keys).items():
-        if math.hypot(x, y) > 0:
+        far = math.hypot(x, y) > 0
+        if far:
             plane.annotate("", (x, y), (0, 0), arrowprops={**arrow, "color": KEY})
         plane.plot(x, y, "o", color=KEY, markersize=4)
-        beside = x >= y and math.hypot(x, y) > 0
-        plane.annotate(
-            label,
-            (x, y),
-            xytext=(0, 8) if beside else (7, 3),
-            textcoords="offset points",
-            ha="center" if beside else "left",
+        offset, align = (
+            ((0, 8), "center") if far and x >= y else ((8, -4) if far else (-6, 6), "left" if far else "right")
         )
+        plane.annotate(label, (x, y), xytext=offset, textcoords="offset points", ha=align)
     plane.annotate("", query.tolist(), (0, 0), arrowprops={**arrow, "color": QUERY, "linewidth": 2.6})
     plane.annotate(
         "the query",
@@ -58,7 +55,7 @@ def word_plane(words: Sequence[str], keys: Tensor, query: Tensor, weights: Tenso
         color=QUERY,
         weight="bold",
     )
-    plane.set(xlim=(-0.7, 2.6), ylim=(-0.75, 2.5), xlabel="names a thing", ylabel="is something done", aspect="equal")
+    plane.set(xlim=(-1.25, 2.5), ylim=(-0.6, 2.4), xlabel="names a thing", ylabel="is something done", aspect="equal")
     plane.set_xticks([0, 1, 2])
     plane.set_yticks([0, 1, 2])
     plane.grid(True, axis="both")
@@ -120,18 +117,10 @@ def sharpness(lengths: Tensor, weights: Tensor, words: Sequence[str], title: str
     for word, curve in zip(words, weights.T.tolist(), strict=True):
         curves.setdefault(tuple(round(w, 6) for w in curve), []).append(word)
     for i, (curve, names) in enumerate(curves.items()):
-        axis.plot(lengths, curve, color=CYCLE[i], linestyle=LINES[i])
-        axis.annotate(
-            ", ".join(names),
-            (float(lengths[-1]), curve[-1]),
-            xytext=(6, 0),
-            textcoords="offset points",
-            va="center",
-            color=CYCLE[i],
-            weight="bold",
-        )
-    axis.set(xlabel="length of the query", ylabel="weight", ylim=(0, 1.02), title=title)
-    axis.set_xlim(float(lengths[0]), float(lengths[-1]) * 1.28)
+        axis.plot(lengths, curve, color=CYCLE[i], linestyle=LINES[i], label=", ".join(names))
+    axis.set(xlabel="length of the query", ylabel="weight", ylim=(-0.01, 1.02), title=title)
+    axis.set_xlim(float(lengths[0]), float(lengths[-1]))
+    axis.legend(loc="center right")
     return fig
 
 
@@ -143,8 +132,7 @@ def landscape(angles: Tensor, losses: Mapping[str, Tensor], title: str) -> Figur
     axis.set(xlabel="direction of the query, in degrees", ylabel="loss", title=title, xlim=(-180, 180))
     axis.set_ylim(bottom=-4)
     axis.set_xticks(range(-180, 181, 60))
-    axis.legend(loc="upper center", ncols=len(losses), bbox_to_anchor=(0.5, 1.02))
-    axis.margins(y=0.2)
+    axis.legend(loc="upper left")
     return fig
 
 
@@ -161,8 +149,7 @@ def learning(steps: Sequence[int], curves: Mapping[str, Tensor], chance: float, 
     for i, (name, runs) in enumerate(curves.items()):
         axis.plot(steps, runs.T, color=colours[i], linewidth=0.7, alpha=0.45)
         axis.plot(steps, runs.mean(0), color=colours[i], marker=MARKERS[i], label=name)
-    axis.axhline(chance, color=GREY, linestyle=":", linewidth=1.4)
-    axis.text(steps[-1], chance - 0.025, "guessing", ha="right", va="top", color=GREY)
+    axis.axhline(chance, color=GREY, linestyle=":", linewidth=1.4, label="guessing")
     axis.set(xlabel="training step", ylabel="right key found", ylim=(0, 1.04), title=title)
     axis.legend(loc="center right", bbox_to_anchor=(1.0, 0.5))
     return fig
