@@ -355,7 +355,7 @@ softmax_of_allowed = Exercise(
         "Hide before you weigh: which score becomes the weight 0 after the exponential?",
         "If a row hides everything its largest score is -inf, and -inf - (-inf) is NaN. "
         "Which finite number may stand in for that maximum?",
-        "And its sum is 0, so 0/0 follows. Every other row's sum is at least exp(0) = 1: what may a smaller sum become?",
+        "Its sum is 0, so 0/0 follows. Every other row's sum is at least exp(0) = 1: what may a smaller sum become?",
     ],
     forbid=[SOFTMAX],
 )

@@ -31,7 +31,7 @@ layer = Exercise(
     section="Layer norm, forward",
     hints=[
         "Take one vector and a pencil: what are its mean and its variance? What do you do with each?",
-        "Mean and variance belong to a vector: they are taken over the last dimension. Keep it, so that they broadcast.",
+        "Mean and variance belong to a vector: both are taken over the last dimension. Keep it, and they broadcast.",
         "The variance is the mean of the squared deviations (divide by d, not by d - 1), and eps goes under the root.",
     ],
     forbid=[LAYER_NORM, BATCH_NORM, RMS_NORM],
