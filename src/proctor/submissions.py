@@ -43,7 +43,9 @@ class Submission:
 
     def load(self) -> list[File]:
         """Read it, in the order of names."""
-        found = sorted(((name, path) for place in self.places for name, path in walk(place)), key=lambda pair: in_order(pair[0]))
+        found = sorted(
+            ((name, path) for place in self.places for name, path in walk(place)), key=lambda pair: in_order(pair[0])
+        )
         return [read(name, path) for name, path in found[:MOST_FILES]]
 
 
@@ -133,19 +135,6 @@ def legible(name: str) -> str:
     return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
-def in_order(name: str) -> tuple[tuple[bool, int, str], ...]:
-    """A key that sorts `a2` before `a10`."""
-    pieces: list[tuple[bool, int, str]] = []
-    text = ""
-    for character in name:
-        if character.isascii() and character.isdigit():
-            if text:
-                pieces.append((True, 0, text))
-                text = ""
-            if pieces and not pieces[-1][0]:
-                pieces[-1] = (False, pieces[-1][1] * 10 + int(character), "")
-            else:
-                pieces.append((False, int(character), ""))
-        else:
-            text += character
-    return (*pieces, (True, 0, text)) if text else tuple(pieces)
+def in_order(name: str) -> tuple[str, str]:
+    """A key that sorts names as a list of people does, whatever their capitals."""
+    return name.casefold(), name

@@ -1,0 +1,73 @@
+"""What is graded: sheets of exercises, and what a submission may import while it sits one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from proctor.answers import Answers, text_of
+from proctor.exercise import Exercise
+from proctor.extraction import extract
+from proctor.submissions import File
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """Exercises that are sat together, such as those of one chapter.
+
+    Args:
+        title: how a report speaks of it.
+        exercises: those that are graded.
+        names: all exercises of the sheet in their order, graded or not.
+        module: name of the module that holds the references.
+        source: its text; what later exercises build on is cut out of it.
+        modules: full name -> text of what a submission may import: the parts that earlier sheets built.
+        earlier: exercises of earlier sheets -> the module in `modules` that has them.
+    """
+
+    title: str
+    exercises: tuple[Exercise, ...]
+    names: tuple[str, ...]
+    module: str = ""
+    source: str = ""
+    modules: Mapping[str, str] = field(default_factory=dict)
+    earlier: Mapping[str, str] = field(default_factory=dict)
+
+    def before(self, name: str) -> tuple[str, ...]:
+        """The exercises of this sheet that come before one."""
+        return self.names[: self.names.index(name)]
+
+    def reference_before(self, name: str) -> str:
+        """The references of earlier exercises with all that they use; nothing of this one or of later ones."""
+        parts = self.before(name)
+        cut = self._reference.cut(0, parts)
+        kept = [d for d in cut.definitions if d.is_import or not d.binds & (set(self.names) - set(parts))]
+        return text_of(kept)
+
+    @cached_property
+    def _reference(self) -> Answers:
+        return Answers([extract(File("reference.py", self.source.encode()))])
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """All that a class is graded on.
+
+    Args:
+        title: how a report speaks of it.
+        sheets: in order.
+        setup: code that runs before each submission, such as the imports of the handed-out notebooks.
+    """
+
+    title: str
+    sheets: tuple[Sheet, ...]
+    setup: str = ""
+
+    @property
+    def exercises(self) -> list[Exercise]:
+        return [exercise for sheet in self.sheets for exercise in sheet.exercises]
+
+    @property
+    def points(self) -> float:
+        return sum(exercise.points for exercise in self.exercises)

@@ -1,0 +1,102 @@
+"""A Dask cluster: workers anywhere, each with a sandbox of its own.
+
+Submissions travel as bytes, a few per task. A task whose worker is lost runs again on another; one that ends worker
+after worker is taken apart, so that a single submission is to blame and the others are marked.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from itertools import islice
+
+from distributed import Client, KilledWorker, LocalCluster, as_completed
+from distributed.client import Future
+
+from proctor.engines.local import cores
+from proctor.grade import Plan, fault, mark, rest
+from proctor.journal import Marked
+from proctor.submissions import File, Submission
+
+BATCH = 8  # submissions per task: a task costs some milliseconds of the scheduler's time
+AHEAD = 3  # tasks per worker that wait or run; the rest of the class stays on disk
+
+Handed = tuple[str, list[File]]
+
+
+class Cluster:
+    """The engine.
+
+    Args:
+        scheduler: address of a running cluster; a cluster on this machine is started without one.
+        jobs: worker processes of that local cluster.
+    """
+
+    def __init__(self, scheduler: str | None = None, jobs: int | None = None) -> None:
+        self.scheduler = scheduler
+        self.jobs = jobs or cores()
+
+    def __call__(self, plan: Plan, submissions: Iterable[Submission]) -> Iterator[Marked]:
+        waiting = list(submissions)
+        if not waiting:
+            return
+        if self.scheduler is not None:
+            with Client(self.scheduler) as client:
+                yield from run(client, plan, waiting)
+        else:
+            with (
+                LocalCluster(
+                    n_workers=self.jobs, threads_per_worker=1, dashboard_address=None, silence_logs=logging.ERROR
+                ) as cluster,
+                Client(cluster) as client,
+            ):
+                yield from run(client, plan, waiting)
+
+
+def run(client: Client, plan: Plan, submissions: Iterable[Submission]) -> Iterator[Marked]:
+    """Keep every worker busy, and give back what is done."""
+    waiting = batches(submissions)
+    running: dict[Future, list[Handed]] = {}
+    done = as_completed()
+
+    def submit(batch: list[Handed]) -> None:
+        future = client.submit(mark_batch, plan, batch, pure=False, retries=1)
+        running[future] = batch
+        done.add(future)
+
+    def fill() -> None:
+        workers = max(len(client.scheduler_info(n_workers=-1)["workers"]), 1)
+        for batch in islice(waiting, max(AHEAD * workers - len(running), 0)):
+            submit(batch)
+
+    fill()
+    try:
+        while running:
+            future = next(done)
+            batch = running.pop(future)
+            try:
+                yield from future.result()
+            except KilledWorker:
+                if len(batch) == 1:
+                    yield fault(plan, *batch[0], "Marking this submission ended one worker after another.")
+                else:
+                    for handed in batch:
+                        submit([handed])
+            future.release()
+            fill()
+    finally:
+        with suppress(Exception):  # the cluster may be gone
+            client.run(rest)
+
+
+def batches(submissions: Iterable[Submission]) -> Iterator[list[Handed]]:
+    """Submissions in groups, read when their turn comes."""
+    source = iter(submissions)
+    while group := list(islice(source, BATCH)):
+        yield [(submission.student, submission.load()) for submission in group]
+
+
+def mark_batch(plan: Plan, batch: list[Handed]) -> list[Marked]:
+    """What a worker does."""
+    return [mark(plan, student, files) for student, files in batch]

@@ -1,0 +1,272 @@
+"""What a file defines: its imports, functions, classes and assignments, found by its syntax tree.
+
+Plots, training runs and everything else that a notebook does at top level is left out. Each definition keeps its line
+numbers, and knows which names it binds and which it needs, so that an answer can be taken out with all that it uses
+and nothing else. Nothing is executed here, and nothing that a file contains makes this raise.
+"""
+
+from __future__ import annotations
+
+import ast
+import codecs
+import io
+import json
+import re
+import symtable
+import tokenize
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from proctor.submissions import File
+
+LONGEST = 400_000  # characters of one cell: far above what anybody types
+MAGICS = 60  # in one cell
+MAGIC = re.compile(r"\s*([%!?]|[\w., ]+=\s*[%!])|.*\?\s*$")
+RUNS_PYTHON = {"time", "capture", "prun", "timeit"}  # cell magics whose cell is ordinary code
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True, eq=False)
+class Definition:
+    """One statement at the top level of a file that binds names."""
+
+    place: str  # "cell 3 of work.ipynb", or "work.py"
+    line: int
+    text: str
+    node: ast.stmt
+    binds: frozenset[str]
+    needs: frozenset[str]  # global names that it refers to, at once or when it is called
+
+    @property
+    def is_import(self) -> bool:
+        return isinstance(self.node, ast.Import | ast.ImportFrom)
+
+    @property
+    def is_star(self) -> bool:
+        return isinstance(self.node, ast.ImportFrom) and self.node.names[0].name == "*"
+
+    @property
+    def is_future(self) -> bool:
+        """It changes how the rest of the file is read."""
+        return isinstance(self.node, ast.ImportFrom) and self.node.module == "__future__"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that could not be read: a sentence, and the text that it concerns."""
+
+    sentence: str
+    text: str = ""
+
+    def mentions(self, name: str) -> bool:
+        """Could this have been a definition of `name`?"""
+        return re.search(rf"\b(def|class)\s+{re.escape(name)}\b|^{re.escape(name)}\s*=", self.text, re.M) is not None
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file, read."""
+
+    name: str
+    definitions: tuple[Definition, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+def extract(file: File) -> Source:
+    """Read one file of a submission."""
+    if file.problem:
+        return Source(file.name, problems=(Problem(file.problem),))
+    try:
+        cells = list(notebook_cells(file) if file.suffix == ".ipynb" else [(shown(file.name), text_of(file))])
+    except Unreadable as error:
+        return Source(file.name, problems=(Problem(f"{shown(file.name)} could not be read: {error}"),))
+    definitions: list[Definition] = []
+    problems: list[Problem] = []
+    for place, text in cells:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        try:
+            definitions += definitions_in(place, text)
+        except SyntaxError as error:
+            line = f" in line {error.lineno}" if error.lineno else ""
+            problems.append(Problem(f"{place} has a syntax error{line}: {error.msg}.", text))
+        except (ValueError, RecursionError, MemoryError):
+            problems.append(Problem(f"{place} is not code that Python can read.", text[:LONGEST]))
+    if not cells:
+        problems.append(Problem(f"{shown(file.name)} has no code cell."))
+    return Source(file.name, tuple(definitions), tuple(problems))
+
+
+# ---- files
+
+
+class Unreadable(ValueError):
+    """A file that is not what its name says; the message says what it is."""
+
+
+def text_of(file: File) -> str:
+    """The text of a Python file, in whatever encoding it declares."""
+    content = file.content
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        encoding = "utf-16"
+    else:
+        try:
+            encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
+        except SyntaxError:
+            raise Unreadable("it is not text.") from None
+    try:
+        text = content.decode(encoding)
+    except UnicodeDecodeError:
+        raise Unreadable(f"it is not text ({encoding}).") from None
+    if "\0" in text:
+        raise Unreadable("it is not text: it contains null bytes.")
+    return text
+
+
+def notebook_cells(file: File) -> Iterator[tuple[str, str]]:
+    """The code cells of a notebook of format 3 or 4, counted from 1."""
+    try:
+        notebook = json.loads(file.content)
+    except (ValueError, RecursionError):
+        raise Unreadable("it is not a notebook (not valid JSON).") from None
+    cells = notebook.get("cells") if isinstance(notebook, dict) else None
+    if isinstance(notebook, dict) and cells is None:  # format 3
+        sheets = notebook.get("worksheets")
+        cells = (
+            [c for s in sheets if isinstance(s, dict) for c in s.get("cells", [])] if isinstance(sheets, list) else None
+        )
+    if not isinstance(cells, list):
+        raise Unreadable("it is not a notebook (it has no cells).")
+    number = 0
+    for cell in cells:
+        if isinstance(cell, dict) and cell.get("cell_type") == "code":
+            number += 1
+            source: Any = cell.get("source", cell.get("input", ""))
+            if isinstance(source, list):
+                source = "".join(line for line in source if isinstance(line, str))
+            if isinstance(source, str) and source.strip():
+                yield f"cell {number} of {shown(file.name)}", source.removeprefix("\ufeff")
+
+
+def shown(name: str) -> str:
+    """A file name as messages show it."""
+    return "".join(c if c.isprintable() and c not in "<>" else "?" for c in name)[-80:]
+
+
+# ---- code
+
+
+def definitions_in(place: str, text: str) -> list[Definition]:
+    """All definitions at the top level of one cell or file."""
+    tree, text = parsed(text)
+    lines = text.split("\n")
+    return [definition(place, lines, node) for node in tree.body if defines(node)]
+
+
+def parsed(text: str) -> tuple[ast.Module, str]:
+    """The syntax tree of a cell, with IPython's lines left out where they are what Python stumbles over."""
+    if len(text) > LONGEST:
+        raise SyntaxError(f"it has {len(text):,} characters, of which at most {LONGEST:,} are read")
+    lines = text.split("\n")
+    first = next((i for i, line in enumerate(lines) if line.strip()), 0)
+    if lines[first].startswith("%%"):
+        if lines[first][2:].split(" ")[0].strip() not in RUNS_PYTHON:
+            return ast.Module([], []), ""
+        lines[first] = ""
+    for _ in range(MAGICS):
+        text = "\n".join(lines)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # about their escapes and comparisons
+                return ast.parse(text), text
+        except SyntaxError as error:
+            number = (error.lineno or 0) - 1
+            while 0 < number < len(lines) and lines[number - 1].endswith("\\"):
+                number -= 1
+            if not 0 <= number < len(lines) or not MAGIC.match(lines[number]):
+                raise
+            leave_out(lines, number)
+    raise SyntaxError("it has more lines for IPython than are read")
+
+
+def leave_out(lines: list[str], number: int) -> None:
+    """Put `pass` in the place of a line and of the lines that continue it."""
+    line = lines[number]
+    lines[number] = line[: len(line) - len(line.lstrip())] + "pass"
+    while line.endswith("\\") and number + 1 < len(lines):
+        number += 1
+        line, lines[number] = lines[number], ""
+
+
+def defines(node: ast.stmt) -> bool:
+    """Is this a definition, or a block of nothing but definitions?"""
+    if isinstance(node, Function | ast.ClassDef | ast.Import | ast.ImportFrom | ast.Assign | ast.AugAssign):
+        return True
+    if isinstance(node, ast.AnnAssign):
+        return node.value is not None
+    if isinstance(node, ast.If):
+        as_a_script = any(isinstance(part, ast.Name) and part.id == "__name__" for part in ast.walk(node.test))
+        return not as_a_script and all(
+            defines(inner) or isinstance(inner, ast.Pass) for inner in node.body + node.orelse
+        )
+    if isinstance(node, ast.Try):  # what handlers do, they do when a definition fails
+        return all(defines(inner) for inner in node.body) and all(map(defines, node.orelse + node.finalbody))
+    if isinstance(node, ast.With):
+        return all(defines(inner) for inner in node.body)
+    return False
+
+
+def definition(place: str, lines: list[str], node: ast.stmt) -> Definition:
+    first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
+    last = node.end_lineno or node.lineno
+    text = "\n".join(lines[first - 1 : last])
+    if node.col_offset or len(text.encode()) != node.end_col_offset or first != last:
+        text = segment(lines, first, last, node)
+    table = symtable.symtable(text, place, "exec")
+    bound = {s.get_name() for s in table.get_symbols() if s.is_assigned() or s.is_imported()}
+    needed = {s.get_name() for s in table.get_symbols() if s.is_referenced()}
+    for inner in table.get_children():
+        needed |= globals_of(inner)
+    return Definition(place, first, text, node, frozenset(bound | changed(node)), frozenset(needed))
+
+
+def segment(lines: list[str], first: int, last: int, node: ast.stmt) -> str:
+    """The text of a statement that may share its lines with others (`a = 1; b = 2`)."""
+    chosen = lines[first - 1 : last]
+    chosen[-1] = chosen[-1].encode()[: node.end_col_offset].decode()
+    if first == node.lineno:
+        chosen[0] = chosen[0].encode()[node.col_offset :].decode()
+    return "\n".join(chosen)
+
+
+def globals_of(table: symtable.SymbolTable) -> set[str]:
+    """The global names that a function or class, and all inside it, refers to."""
+    found = {s.get_name() for s in table.get_symbols() if s.is_global()}
+    for inner in table.get_children():
+        found |= globals_of(inner)
+    return found
+
+
+def changed(node: ast.stmt) -> set[str]:
+    """Names whose value is changed in place: `Layer.forward = …`, `table["a"] = …`."""
+    found = set()
+    for part in ast.walk(node) if not isinstance(node, Function | ast.ClassDef) else ():
+        if isinstance(part, ast.Attribute | ast.Subscript) and isinstance(part.ctx, ast.Store):
+            root: ast.expr = part
+            while isinstance(root, ast.Attribute | ast.Subscript):
+                root = root.value
+            if isinstance(root, ast.Name):
+                found.add(root.id)
+    return found
+
+
+def is_stub(node: ast.stmt) -> bool:
+    """A definition as it was handed out: it raises NotImplementedError, or does nothing."""
+    if isinstance(node, ast.ClassDef):
+        methods = [m for m in node.body if isinstance(m, Function) and m.name != "__init__"]
+        return bool(methods) and all(map(is_stub, methods))
+    if not isinstance(node, Function):
+        return False
+    body = [s for s in node.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
+    return all(isinstance(s, ast.Pass) or (isinstance(s, ast.Raise) and "NotImplemented" in ast.dump(s)) for s in body)

@@ -1,0 +1,77 @@
+"""What one student reads: the same cards as in the notebook, on one page that needs nothing else and prints well."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import sha256
+
+from markupsafe import Markup
+
+from proctor.assignment import Assignment
+from proctor.journal import Marked
+from proctor.report.notebook import card
+from proctor.report.tally import points_of
+from proctor.report.templating import render
+
+LONGEST_NAME = 200  # bytes of a file name
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One card and what it earned."""
+
+    name: str
+    card: Markup
+    earned: float
+    points: float
+
+
+@dataclass(frozen=True)
+class Section:
+    """A sheet that the student has begun."""
+
+    title: str
+    answers: list[Answer]
+    not_started: list[str]
+    passed: int
+    total: int
+
+
+def page(assignment: Assignment, marked: Marked) -> str:
+    """The feedback page of one student."""
+    results = {result.exercise: result for result in marked.results}
+    sections, untouched, earned = [], [], 0.0
+    for sheet in assignment.sheets:
+        graded = [(exercise, results[exercise.name]) for exercise in sheet.exercises]
+        answers = [
+            Answer(e.name, Markup(card(r, style=False)), points_of(r, e.points), e.points)
+            for e, r in graded
+            if r.state != "not_started" or r.explanations
+        ]
+        earned += sum(answer.earned for answer in answers)
+        begun = {answer.name for answer in answers}
+        passed = sum(r.state == "passed" for _, r in graded)
+        missing = [e.name for e, _ in graded if e.name not in begun]
+        if answers:
+            sections.append(Section(sheet.title, answers, missing, passed, len(graded)))
+        else:
+            untouched.append(sheet.title)
+    return render(
+        "feedback.html",
+        student=marked.student,
+        assignment=assignment,
+        earned=earned,
+        sections=sections,
+        untouched=untouched,
+        notes=marked.notes,
+        passed=sum(r.state == "passed" for r in marked.results),
+        total=len(marked.results),
+    )
+
+
+def page_name(student: str) -> str:
+    """The feedback page of a student; a name that is too long for a file is cut and made unique."""
+    if len(student.encode()) <= LONGEST_NAME:
+        return f"{student}.html"
+    cut = student.encode()[: LONGEST_NAME - 13].decode("utf-8", "ignore")
+    return f"{cut}-{sha256(student.encode()).hexdigest()[:12]}.html"

@@ -1,0 +1,61 @@
+"""All files of a graded class, made in one pass over the students in their order.
+
+results.jsonl   a line per student and exercise
+grades.csv      a line per student: points per exercise, total
+feedback/       a page per student
+summary.html    the class at a glance
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+from proctor.assignment import Assignment
+from proctor.journal import Marked, write
+from proctor.report import feedback, summary
+from proctor.report.lms.gradebook import number
+from proctor.report.tally import Tally, points_of
+from proctor.result import Result
+
+
+def write_reports(out: Path, assignment: Assignment, students: Iterable[Marked]) -> Tally:
+    """Write everything; each file appears whole or not at all. Returns the class in numbers."""
+    tally = Tally(assignment)
+    points = {exercise.name: exercise.points for exercise in assignment.exercises}
+    pages = out / ".feedback.part"
+    shutil.rmtree(pages, ignore_errors=True)
+    pages.mkdir()
+    lines, table = out / ".results.part", out / ".grades.part"
+    with (
+        lines.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as results,
+        table.open("w", encoding="utf-8", errors="backslashreplace", newline="") as grades,
+    ):
+        rows = csv.writer(grades, lineterminator="\n")
+        rows.writerow(["student", *points, "total"])
+        for marked in students:
+            tally.add(marked)
+            results.writelines(line(marked.student, result) for result in marked.results)
+            earned = [points_of(result, points[result.exercise]) for result in marked.results]
+            rows.writerow([marked.student, *map(number, earned), number(sum(earned))])
+            write(pages / feedback.page_name(marked.student), feedback.page(assignment, marked))
+    if (out / "feedback").exists():
+        shutil.rmtree(out / "feedback")
+    pages.replace(out / "feedback")
+    table.replace(out / "grades.csv")
+    write(out / "summary.html", summary.page(tally))
+    lines.replace(out / "results.jsonl")
+    return tally
+
+
+def line(student: str, result: Result) -> str:
+    """One line of results.jsonl.
+
+    Times are whole seconds, rounded down: two runs of one class are to give the same file.
+    """
+    row = result.row(student) | {"seconds": math.floor(result.seconds)}
+    return json.dumps(row, ensure_ascii=False) + "\n"

@@ -1,0 +1,84 @@
+"""What Gradescope runs: two scripts, and our packages beside them. It unpacks all of it into /autograder/source."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import zipfile
+from collections.abc import Iterator, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from string import Template
+
+NEEDED = ("torch", "numpy", "safetensors", "cloudpickle", "pyseccomp", "click", "tqdm", "jinja2")
+STAMP = (2000, 1, 1, 0, 0, 0)  # the same content gives the same file
+
+SETUP = Template("""\
+#!/usr/bin/env bash
+# Runs once, when Gradescope builds the autograder's image. Grading needs Python 3.11 or newer, and torch for the CPU.
+set -eu
+apt-get update
+apt-get install -y --no-install-recommends python3 python3-venv
+python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
+  echo "Choose an image with Python 3.11 or newer (Ubuntu 24.04 has 3.12)." >&2
+  exit 1
+}
+python3 -m venv /autograder/venv
+/autograder/venv/bin/pip install --no-cache-dir --extra-index-url https://download.pytorch.org/whl/cpu $requirements
+""")
+
+RUN = Template("""\
+#!/usr/bin/env bash
+# Runs for each submission: grade a class of one. When this fails there is no results.json, and Gradescope reports that
+# the autograder failed, which is the truth; the student gets no zero for it.
+set -eu
+export PYTHONPATH=/autograder/source OMP_NUM_THREADS=1
+work=$$(mktemp -d)
+mkdir -p "$$work/class" /autograder/results
+cp -r /autograder/submission "$$work/class/submission"
+run() { /autograder/venv/bin/python -m $program "$$@"; }
+run grade "$$work/class" --out "$$work/graded" --jobs 1 --timeout 60 --memory 512 --exercises "$exercises"
+run export "$$work/graded" --format gradescope --out /autograder/results/results.json
+""")
+
+
+def autograder(program: str, exercises: Sequence[str]) -> bytes:
+    """A zip with setup.sh and run_autograder at its root.
+
+    Args:
+        program: the package that is run over there; this one goes with it.
+        exercises: what to grade.
+    """
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        add(archive, "setup.sh", SETUP.substitute(requirements=" ".join(requirements())), executable=True)
+        add(archive, "run_autograder", RUN.substitute(program=program, exercises=",".join(exercises)), executable=True)
+        for package in (program, __name__.partition(".")[0]):
+            for name, path in files_of(package):
+                add(archive, name, path.read_bytes())
+    return stream.getvalue()
+
+
+def requirements() -> Iterator[str]:
+    """What grading needs, in the versions that are in use here."""
+    for name in NEEDED:
+        try:
+            yield f"{name}=={version(name).split('+')[0]}"
+        except PackageNotFoundError:
+            yield name
+
+
+def files_of(package: str) -> Iterator[tuple[str, Path]]:
+    spec = importlib.util.find_spec(package)
+    home = Path(next(iter(spec.submodule_search_locations or ()))) if spec else Path()
+    for path in sorted(home.rglob("*")):
+        if path.is_file() and "__pycache__" not in path.parts:
+            yield f"{package}/{path.relative_to(home).as_posix()}", path
+
+
+def add(archive: zipfile.ZipFile, name: str, content: str | bytes, executable: bool = False) -> None:
+    """Put one file into a zip, without the time of day."""
+    entry = zipfile.ZipInfo(name, STAMP)
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    entry.external_attr = (0o100755 if executable else 0o100644) << 16
+    archive.writestr(entry, content)

@@ -1,0 +1,67 @@
+"""A graded class as it was written: student by student, read from results.jsonl."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Student:
+    """One student's lines of results.jsonl, with the points that they earn."""
+
+    name: str
+    rows: tuple[dict[str, Any], ...]
+    earned: tuple[float, ...]
+
+    @property
+    def total(self) -> float:
+        return sum(self.earned)
+
+
+class Gradebook:
+    """Reads a class. Students come one at a time, so that a large class needs no more memory than a small one.
+
+    Args:
+        path: of results.jsonl.
+        points: exercise -> what it is worth.
+        program: the package whose command line graded the class.
+    """
+
+    def __init__(self, path: Path, points: Mapping[str, float], program: str) -> None:
+        self.path = path
+        self._points = points
+        self.program = program
+
+    def __iter__(self) -> Iterator[Student]:
+        with self.path.open(encoding="utf-8") as file:
+            for name, lines in groupby(map(json.loads, file), key=lambda row: row["student"]):
+                rows = tuple(lines)
+                earned = tuple(round(row["score"] * self.worth(row["exercise"]), 4) for row in rows)
+                yield Student(name, rows, earned)
+
+    def worth(self, exercise: str) -> float:
+        return self._points.get(exercise, 1.0)
+
+    @cached_property
+    def exercises(self) -> dict[str, float]:
+        """Exercise -> what it is worth, in the order of the class's results."""
+        first = next(iter(self), None)
+        return {row["exercise"]: self.worth(row["exercise"]) for row in first.rows} if first else {}
+
+
+def number(value: float) -> str:
+    """Points without noise: 1, 0.75, 0.6667."""
+    return f"{round(value, 4):.10g}"
+
+
+def write_table(out: Path, rows: Iterable[Iterable[object]]) -> None:
+    """A CSV file in UTF-8."""
+    with out.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows(rows)

@@ -1,0 +1,53 @@
+"""Gradescope: a results.json per student, and an autograder that runs us there.
+
+`--out class.zip` holds `<student>/results.json` for every student, and `autograder.zip`, which is uploaded as it is.
+`--out results.json` writes the one results.json of a class of one: this is what the autograder calls over there.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from proctor.report.lms.autograder import add, autograder
+from proctor.report.lms.gradebook import Gradebook, Student
+
+
+def write(book: Gradebook, out: Path) -> None:
+    if out.suffix == ".json":
+        (student,) = book  # a class of one
+        out.write_text(to_json(results(student, book)), encoding="utf-8")
+        return
+    with zipfile.ZipFile(out, "w") as archive:
+        for student in book:
+            add(archive, f"{student.name}/results.json", to_json(results(student, book)))
+        add(archive, "autograder.zip", autograder(book.program, list(book.exercises)))
+
+
+def results(student: Student, book: Gradebook) -> dict[str, Any]:
+    """One student's results.json."""
+    return {
+        "score": round(student.total, 4),
+        "execution_time": sum(row["seconds"] for row in student.rows),
+        "visibility": "visible",
+        "stdout_visibility": "hidden",
+        "tests": [
+            {
+                "name": row["exercise"],
+                "number": str(number),
+                "score": earned,
+                "max_score": book.worth(row["exercise"]),
+                "status": "passed" if row["state"] == "passed" else "failed",
+                "output": row["message"],
+                "visibility": "visible",
+                "extra_data": {key: row[key] for key in ("state", "misconception", "probes_passed", "probes")},
+            }
+            for number, (row, earned) in enumerate(zip(student.rows, student.earned, strict=True), start=1)
+        ],
+    }
+
+
+def to_json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=1)

@@ -1,0 +1,133 @@
+"""The class in numbers, counted one student at a time so that a large class needs no more memory than a small one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from proctor.assignment import Assignment
+from proctor.journal import Marked
+from proctor.result import STATES, Result, State
+
+
+@dataclass(frozen=True)
+class Example:
+    """Where a mistake can be seen."""
+
+    student: str
+    situation: str
+    evidence: tuple[str, ...]
+
+
+@dataclass
+class Mistake:
+    """A misconception that somebody had."""
+
+    exercise: str
+    name: str
+    sentences: tuple[str, ...]
+    reasons: tuple[str, ...]
+    example: Example
+    count: int = 0
+
+
+@dataclass
+class Row:
+    """One exercise over the whole class."""
+
+    name: str
+    points: float
+    states: Counter[State] = field(default_factory=Counter)
+    score: float = 0.0
+    mistakes: dict[str, Mistake] = field(default_factory=dict)
+    unexplained: int = 0
+    unexplained_example: Example | None = None
+    stops: Counter[str] = field(default_factory=Counter)
+
+    def add(self, student: str, result: Result) -> None:
+        self.states[result.state] += 1
+        self.score += result.score
+        example = Example(student, result.situation, result.evidence)
+        if result.misconception is not None:
+            sentences = tuple(e.sentence for e in result.explanations)
+            reasons = tuple(e.reason for e in result.explanations if e.reason)
+            new = Mistake(self.name, result.misconception, sentences, reasons, example)
+            self.mistakes.setdefault(result.misconception, new).count += 1
+        elif result.state == "not_yet":
+            self.unexplained += 1
+            self.unexplained_example = self.unexplained_example or example
+        elif result.state == "stopped" and result.explanations:
+            self.stops[result.explanations[0].sentence] += 1
+
+    @property
+    def students(self) -> int:
+        return sum(self.states.values())
+
+    @property
+    def started(self) -> int:
+        return self.students - self.states["not_started"]
+
+    def share(self, state: State) -> float:
+        return self.states[state] / max(self.students, 1)
+
+    @property
+    def mean(self) -> float:
+        return self.score / max(self.students, 1)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One student in one line."""
+
+    student: str
+    total: float
+    passed: int
+    started: int
+
+
+class Tally:
+    """Counts a class."""
+
+    def __init__(self, assignment: Assignment) -> None:
+        self.assignment = assignment
+        self.rows = {e.name: Row(e.name, e.points) for e in assignment.exercises}
+        self.standings: list[Standing] = []
+        self.notes: dict[str, tuple[str, ...]] = {}
+        self.shapes: dict[str, str] = {}
+
+    def add(self, marked: Marked) -> None:
+        for result in marked.results:
+            self.rows[result.exercise].add(marked.student, result)
+        states = Counter(result.state for result in marked.results)
+        total = sum(points_of(r, self.rows[r.exercise].points) for r in marked.results)
+        started = len(marked.results) - states["not_started"]
+        self.standings.append(Standing(marked.student, total, states["passed"], started))
+        if marked.notes:
+            self.notes[marked.student] = marked.notes
+        if marked.shape:
+            self.shapes[marked.student] = marked.shape
+
+    def mistakes(self) -> list[Mistake]:
+        """All misconceptions of the class, most common first; those of one exercise in its order of appearance."""
+        found = [mistake for row in self.rows.values() for mistake in row.mistakes.values()]
+        order = list(self.rows)
+        return sorted(found, key=lambda m: (-m.count, order.index(m.exercise), m.name))
+
+    def states(self) -> Counter[State]:
+        total: Counter[State] = Counter(dict.fromkeys(STATES, 0))
+        for row in self.rows.values():
+            total.update(row.states)
+        return total
+
+    def histogram(self, bins: int = 10) -> list[int]:
+        """How many students have a total in each tenth of the points; the best total counts to the last."""
+        counts = [0] * bins
+        most = self.assignment.points or 1.0
+        for standing in self.standings:
+            counts[min(int(standing.total / most * bins + 1e-9), bins - 1)] += 1
+        return counts
+
+
+def points_of(result: Result, points: float) -> float:
+    """What a result earns, as it stands in the gradebook."""
+    return round(result.score * points, 4)
