@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import torch
 
 from proctor import Examiner, Result
-from proctor.result import Explanation
+from proctor.answers import Answers, Cut
+from proctor.extraction import extract
+from proctor.report import terminal
+from proctor.result import IN_WORDS, STATES, Explanation
+from proctor.submissions import read
 from qkv import exercises, progress
 
 
@@ -61,12 +67,14 @@ def earlier_parts(name: str, answer: Callable[..., Any]) -> Iterator[None]:
     """While the block runs, the answer's namespace holds the reference's version of earlier exercises of the
     chapter."""
     namespace = namespace_of(answer)
-    replaced = {e.name: e.reference for e in exercises.earlier(name) if e.name in namespace}
-    before = {part: namespace[part] for part in replaced}
-    namespace.update(replaced)
+    parts = {e.name: e.reference for e in exercises.earlier(name)}
+    before = {part: namespace[part] for part in parts if part in namespace}
+    namespace.update(parts)
     try:
         yield
     finally:
+        for part in parts:
+            del namespace[part]
         namespace.update(before)
 
 
@@ -78,6 +86,47 @@ def namespace_of(answer: Any) -> dict[str, Any]:
         if found is not None and not function.__module__.startswith(("torch", "qkv.")):
             return found
     return {}
+
+
+def check_paths(paths: Sequence[Path]) -> int:
+    """Check what notebooks and Python files define, as a notebook's own `check` does.
+
+    Returns:
+        the exit code: 0 if all that is started passes.
+    """
+    results = [result for path in paths for result in check_file(path)]
+    for result in results:
+        print(terminal.text(result, colour=terminal.takes_colour()), end="\n\n")
+    counts = Counter(result.state for result in results)
+    print(", ".join(f"{counts[state]} {IN_WORDS[state]}" for state in STATES if counts[state]) or "No exercise found.")
+    return 0 if results and set(counts) <= {"passed", "not_started"} else 1
+
+
+def check_file(path: Path) -> Iterator[Result]:
+    """The results of one file. A cell that cannot be read is told, and spoils only itself."""
+    source = extract(read(path.name, path))
+    for problem in source.problems:
+        print(problem.sentence)
+    answers = Answers([source])
+    for name in exercises.names():
+        home = answers.home(name)
+        if home is not None and answers.makes(home, name):
+            yield check_named(name, defined(name, answers.cut(home, [name])))
+
+
+def defined(name: str, cut: Cut) -> Callable[..., Any]:
+    """Run an answer's definitions in a namespace of their own; one that fails is told when the answer needs it."""
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    for cell in cut.cells():
+        try:
+            exec(compile(cell.source, f"<{cell.label}>", "exec"), namespace)
+        except Exception as error:
+            print(f"{cell.label}: {type(error).__name__}: {error}")
+    return namespace.get(name, missing)
+
+
+def missing(*args: Any, **kwargs: Any) -> Any:
+    raise NameError("the definition itself failed, see above")
 
 
 class Hint(str):

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from qkv import check, hint, progress, status
-from qkv.checking import device
+from qkv.checking import check_paths, device
 
 
 @pytest.fixture(autouse=True)
@@ -113,3 +113,36 @@ def test_status_html_has_a_bar_per_chapter():
 
 def test_device_is_usable():
     assert torch.zeros(1, device=device()).device.type == device().type
+
+
+def written(tmp_path, *cells: str):
+    path = tmp_path / "work.ipynb"
+    found = [{"cell_type": "code", "metadata": {}, "outputs": [], "source": cell} for cell in cells]
+    path.write_text(json.dumps({"cells": found, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}), encoding="utf-8")
+    return path
+
+
+def test_a_file_is_checked_as_its_notebook_would(tmp_path, capsys):
+    path = written(tmp_path, "import torch", "%matplotlib inline", WRONG, "def similarity_scores(", LOOKUP)
+    assert check_paths([path]) == 1
+    told = capsys.readouterr().out
+    assert "softmax: not yet (" in told
+    assert "You exponentiate the scores as they are" in told
+    assert "soft_lookup: passed" in told
+    assert "cell 4 of work.ipynb has a syntax error" in told
+    assert told.strip().endswith("1 passed, 1 not yet")
+
+
+def test_what_is_not_started_does_not_fail(tmp_path, capsys):
+    assert (
+        check_paths(
+            [written(tmp_path, "import torch", RIGHT, "def similarity_scores(q, k):\n    raise NotImplementedError\n")]
+        )
+        == 0
+    )
+    assert capsys.readouterr().out.strip().endswith("1 passed, 1 not started")
+
+
+def test_a_file_without_an_exercise_is_told(tmp_path, capsys):
+    assert check_paths([written(tmp_path, "x = 1")]) == 1
+    assert "No exercise found." in capsys.readouterr().out
