@@ -7,6 +7,7 @@
 5. `freshness` tells whether the solved one has to run again, `run` runs it (nbclient);
 6. `building` writes what changed: `qkv build`;
 7. `page` and `sphinx` hand MyST-NB each chapter with the outputs of the solved edition: `jupyter-book build .`;
+   `reading` spares its readers what is there for machines;
 8. `publishing` runs that build strictly: `qkv book`.
 """
 

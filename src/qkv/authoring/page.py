@@ -16,6 +16,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from qkv.authoring.chapter import Code, Prose, Task, read
 from qkv.authoring.course import AuthoringError, Chapter, Course, Facts
 from qkv.authoring.editions import METADATA
+from qkv.authoring.reading import shorten_alt, take_claim
 
 
 def page(text: str, root: str, name: str) -> nbformat.NotebookNode:
@@ -43,8 +44,10 @@ def page(text: str, root: str, name: str) -> nbformat.NotebookNode:
         stored = runs.pop(0) if runs else None
         if stored is None or stored.source != source:
             raise _stale(chapter, f"the cell at line {line} was not run as it stands now")
-        cell = new_code_cell(source, metadata=metadata, outputs=stored.outputs, execution_count=stored.execution_count)
-        add(cell, line)
+        claim, code = take_claim(source)
+        add(new_code_cell(shorten_alt(code), metadata=metadata, outputs=stored.outputs), line)
+        if claim:
+            add(new_markdown_cell(claim.box), line)
 
     for part in parts:
         if isinstance(part, Prose):
