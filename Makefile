@@ -31,8 +31,8 @@ lint: $(ENV) ## style, types, and the proof of every exercise
 format: $(ENV) ## let ruff mend what it can
 	@$(BIN)/ruff check --fix && $(BIN)/ruff format
 
-lock: $(ENV) ## pin what .venv holds in requirements.lock
-	@$(BIN)/python -m pip freeze --all --exclude-editable --exclude pip | sed 's/+[a-z0-9]*$$//' | LC_ALL=C sort -f > requirements.lock
+lock: ## pin what .venv has of all that the project needs
+	@$(BIN)/python .ci/lock > requirements.new && mv requirements.new requirements.lock
 
 clean: ## remove what was built (not .venv)
 	rm -rf _build .mypy_cache .pytest_cache .ruff_cache

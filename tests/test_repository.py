@@ -78,29 +78,43 @@ def declared(*extras: str) -> list[Requirement]:
     return [Requirement(line) for line in lines]
 
 
-@pytest.mark.parametrize("requirement", declared("test"), ids=lambda requirement: requirement.name)
-def test_the_lock_pins_what_the_project_declares(requirement: Requirement) -> None:
+@pytest.mark.parametrize("requirement", declared(*PROJECT["optional-dependencies"]), ids=lambda needed: needed.name)
+def test_what_the_project_declares_is_pinned_within_its_range(requirement: Requirement) -> None:
     pins = {canonicalize_name(name): version for name, version in (line.split("==") for line in LOCK)}
     assert canonicalize_name(requirement.name) in pins, "pin it: see CONTRIBUTING.md, 'Change a dependency'"
     assert requirement.specifier.contains(pins[canonicalize_name(requirement.name)])
 
 
-def test_the_project_declares_what_its_source_imports() -> None:
-    names = {canonicalize_name(requirement.name) for requirement in declared("cluster", "similarity")}
-    distributions = packages_distributions()
-    undeclared = {}
+def test_the_lock_holds_all_that_is_needed_and_nothing_else() -> None:
+    now = subprocess.run([sys.executable, ROOT / ".ci" / "lock"], capture_output=True, text=True, check=True).stdout
+    assert now.splitlines() == LOCK, "`make lock` writes it anew"
+
+
+# declared because they are run, read or found by others, not imported
+NOT_IMPORTED = {"numpy", "jupyterlab", "ipykernel", "jupyter-book", "sphinx-mathjax-offline"}
+
+
+def imported() -> dict[str, Path]:
+    """What the source imports beside itself and Python's own: top-level name -> a file that does."""
+    found: dict[str, Path] = {}
     for path in sorted((ROOT / "src").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Import):
-                imported = [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom) and not node.level:
-                imported = [node.module or ""]
-            else:
-                continue
-            for top in {name.split(".")[0] for name in imported} - {"qkv", "proctor"} - sys.stdlib_module_names:
-                if not names & {canonicalize_name(name) for name in distributions.get(top, [top])}:
-                    undeclared.setdefault(top, path.relative_to(ROOT))
-    assert not undeclared, f"imported, but not in pyproject.toml: {undeclared}"
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and not node.level:
+                names = [node.module or ""]
+            for top in {name.split(".")[0] for name in names} - {"qkv", "proctor"} - sys.stdlib_module_names:
+                found.setdefault(top, path.relative_to(ROOT))
+    return found
+
+
+def test_the_project_declares_what_its_source_imports_and_nothing_else() -> None:
+    known = packages_distributions()
+    used = {top: {canonicalize_name(name) for name in known.get(top, [top])} for top in imported()}
+    needed = {canonicalize_name(requirement.name) for requirement in declared()}
+    optional = {canonicalize_name(requirement.name) for requirement in declared("cluster", "similarity")}
+    undeclared = {top: str(path) for top, path in imported().items() if not used[top] & optional}
+    assert not undeclared, "imported, but not in pyproject.toml"
+    assert needed - set().union(*used.values()) == NOT_IMPORTED, "declared, but not imported"
 
 
 def test_every_folder_of_the_source_is_a_package() -> None:
