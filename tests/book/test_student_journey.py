@@ -1,0 +1,156 @@
+"""A new student in JupyterLab: not started, a mistake called by its name, passed, and progress that shows it.
+
+Everything is done as a person does it, by keys in a real browser, on a copy of the student edition.
+"""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from qkv import exercises, serve
+from qkv.authoring.definitions import definition
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Locator, Page
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+PATIENCE = 120_000  # ms: importing torch on a busy machine
+OVERFLOWS = """def softmax(scores, dim):
+    powers = torch.exp(scores)
+    return powers / powers.sum(dim=dim, keepdim=True)"""
+
+
+@pytest.fixture
+def lab(tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[serve.Lab]:
+    """JupyterLab as `qkv start` starts it, on a copy of notebooks/ and with a progress file of its own."""
+    notebooks = tmp_path / "notebooks"
+    shutil.copytree(root / "notebooks", notebooks)
+    monkeypatch.setattr(serve, "ROOT", tmp_path)
+    monkeypatch.setattr(serve, "NOTEBOOKS", notebooks)
+    monkeypatch.setattr(serve, "LAB_LOG", tmp_path / "lab.log")
+    monkeypatch.setenv("QKV_PROGRESS", str(tmp_path / "progress.json"))
+    monkeypatch.setenv("JUPYTERLAB_WORKSPACES_DIR", str(tmp_path / "workspaces"))
+    monkeypatch.setenv("JUPYTERLAB_SETTINGS_DIR", str(tmp_path / "settings"))
+    monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "runtime"))
+    with serve.Lab(serve.first_free_port(8300, "JupyterLab")) as lab:
+        lab.wait_until_it_answers(threading.Event())
+        yield lab
+
+
+class Notebook:
+    """What a student does: read the cell that is active, run it, write into it."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+
+    @property
+    def active(self) -> Locator:
+        return self.page.locator(".jp-Notebook .jp-Cell.jp-mod-active")
+
+    def source(self) -> str:
+        editor = self.active.locator(".cm-content")
+        return editor.inner_text(timeout=PATIENCE) if self.is_code() else ""
+
+    def is_code(self) -> bool:
+        return "jp-CodeCell" in (self.active.get_attribute("class", timeout=PATIENCE) or "")
+
+    def run(self) -> None:
+        """Run the active cell, wait until it is done, and move on."""
+        cell = self.active.element_handle()
+        is_code = self.is_code()
+        self.page.keyboard.press("Shift+Enter")
+        if is_code:
+            # [*] while it runs, [3] when it is done
+            done = "cell => /\\[\\d+\\]/.test(cell.querySelector('.jp-InputPrompt').textContent)"
+            self.page.wait_for_function(done, arg=cell, timeout=PATIENCE)
+
+    def run_until(self, beginning: str) -> None:
+        """Run cell after cell until the active one begins so; it is not run yet."""
+        for _ in range(60):
+            if self.source().startswith(beginning):
+                return
+            self.run()
+        raise AssertionError(f"no cell begins with {beginning!r}")
+
+    def write(self, text: str) -> None:
+        self.page.keyboard.press("Enter")
+        self.page.keyboard.press("Control+a")
+        self.page.keyboard.insert_text(text)
+
+    def up(self, cells: int) -> None:
+        self.page.keyboard.press("Escape")
+        for _ in range(cells):
+            self.page.keyboard.press("ArrowUp")
+
+    def shown(self) -> str:
+        """What the cell above the active one shows."""
+        above = self.active.locator("xpath=preceding-sibling::*[contains(@class, 'jp-Cell')][1]")
+        output = above.locator(".jp-OutputArea-output").last
+        output.wait_for(timeout=PATIENCE)
+        return output.inner_text()
+
+
+def test_from_not_started_to_passed(browser: Browser, lab: serve.Lab, root: Path, tmp_path: Path) -> None:
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    try:
+        walk(page, lab, root)
+    except BaseException:
+        page.screenshot(path=tmp_path / "journey.png")
+        raise
+    finally:
+        context.close()
+
+
+def walk(page: Page, lab: serve.Lab, root: Path) -> None:
+    page.goto(lab.address.replace("/lab?", "/lab/tree/01_lookup.ipynb?"))
+    page.locator(".jp-Notebook .jp-Cell").first.wait_for(timeout=PATIENCE)
+    page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").wait_for(timeout=PATIENCE)
+    page.locator(".jp-Notebook .jp-Cell").first.click()
+    page.keyboard.press("Escape")
+    notebook = Notebook(page)
+
+    # the stub as it is
+    notebook.run_until("def softmax")
+    assert "raise NotImplementedError" in notebook.source()
+    notebook.run()
+    assert notebook.source() == "check(softmax)"
+    notebook.run()
+    assert "not started" in notebook.shown()
+
+    # a wrong answer: its mistake by name, with evidence and the way on
+    notebook.up(2)
+    notebook.write(OVERFLOWS)
+    notebook.run()
+    notebook.run()
+    card = notebook.shown()
+    mistake = exercises.find("softmax").misconceptions["overflows"].explanation
+    assert "not yet" in card
+    assert mistake.sentence in card
+    assert "expected" in card
+    assert "Next:" in card
+
+    # the right answer
+    notebook.up(2)
+    notebook.write(definition(root / "src" / "qkv" / "model" / "lookup.py", "softmax").solved)
+    notebook.run()
+    notebook.run()
+    card = notebook.shown()
+    assert "passed" in card
+    assert "softmax" in card
+
+    # progress shows it
+    page.keyboard.press("Escape")
+    page.keyboard.press("a")  # a new cell above this one
+    notebook.write("status()")
+    notebook.run()
+    progress = notebook.shown()
+    assert f"1 of {len(exercises.chapters()['lookup'])}" in progress
+    assert "Next: similarity_scores, in chapter lookup." in progress
