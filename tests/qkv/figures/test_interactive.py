@@ -1,0 +1,90 @@
+"""Figures that move: what stands in the page before any script runs, and what a reader can do with them after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import pytest
+
+from qkv import figures
+from qkv.figures.interactive import Choice, Interactive, Slider, interactive
+from qkv.figures.positions import wavelengths
+
+
+@pytest.fixture(autouse=True)
+def _own_parameters() -> Iterator[None]:
+    with mpl.rc_context():
+        mpl.use("agg")
+        figures.use()
+        yield
+
+
+def made(alt: str = "A <wave>.") -> Interactive:
+    still, _ = plt.subplots()
+    controls = [Slider("d", "width", (2, 1000), 1000), Choice("kind", "kind of <wave>", ("sine", "cosine"), "cosine")]
+    return interactive("Which?", controls=controls, draw="wavelengths.js", still=still, alt=alt, data={"n": 3})
+
+
+def test_without_scripts_there_is_the_still_picture_alone():
+    html = made().html
+    assert '<div class="controls" hidden>' in html
+    assert 'class="drawing" role="img" aria-label="A &lt;wave&gt;." hidden' in html
+    assert '<div class="still"><img src="data:image/png;base64,' in html
+    assert 'alt="A &lt;wave&gt;." width="688" height="320"' in html
+
+
+def test_controls_start_at_their_values():
+    html = made().html
+    assert 'name="d" min="0" max="1" step="1" value="1" data-values="[2, 1000]"' in html
+    assert "<output>1,000</output>" in html
+    assert '<option value="1" selected>cosine</option>' in html
+    assert "kind of &lt;wave&gt;" in html
+
+
+def test_nothing_is_fetched_and_nothing_is_random():
+    html = made().html
+    assert html == made().html
+    assert "http" not in html.replace("http://www.w3.org/2000/svg", "")
+
+
+def test_a_notebook_shows_it_and_a_terminal_says_it():
+    figure = made(" A wave\n   and a line. ")
+    assert figure._repr_html_() == figure.html
+    assert repr(figure) == "Figure: A wave and a line."
+
+
+def test_words_for_those_who_cannot_see_it_are_required():
+    with pytest.raises(ValueError, match=r"interactive needs alt text: say in a sentence what there is to see"):
+        made(" ")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [375, 900])
+def test_the_keyboard_moves_it(tmp_path: Path, theme: str, width: int):
+    sync_api = pytest.importorskip("playwright.sync_api")
+    path = tmp_path / "page.html"
+    head = f'<!doctype html><html data-theme="{theme}"><meta charset="utf-8"><meta name="viewport" content="">'
+    path.write_text(f"{head}<body>{wavelengths().html}</body></html>", encoding="utf-8")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-gpu"]
+        )
+        page = browser.new_page(viewport={"width": width, "height": 800})
+        said: list[str] = []
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("console", lambda message: said.append(message.text))
+        page.goto(path.as_uri())
+        assert page.is_hidden(".still")
+        assert "5 of 8 pairs" in page.inner_text(".said")
+        page.focus("input[name=trained]")
+        for _ in range(3):
+            page.keyboard.press("ArrowRight")
+        assert page.get_attribute("input[name=trained]", "aria-valuetext") == "512"
+        assert "4 of 8 pairs" in page.inner_text(".said")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        browser.close()
+    assert said == []
