@@ -31,6 +31,11 @@ lint: $(ENV) ## style, types, and the proof of every exercise
 format: $(ENV) ## let ruff mend what it can
 	@$(BIN)/ruff check --fix && $(BIN)/ruff format
 
+demo: $(ENV) ## grade the sample class in examples/class and show its summary
+	@$(QKV) grade examples/class --out _build/demo --seed 1
+	@if [ -n "$$DISPLAY$$WAYLAND_DISPLAY" ] || [ "$$(uname)" = Darwin ]; then \
+	  $(BIN)/python -m webbrowser "file://$(CURDIR)/_build/demo/summary.html"; fi
+
 lock: ## pin what .venv has of all that the project needs
 	@$(BIN)/python .ci/lock > requirements.new && mv requirements.new requirements.lock
 
