@@ -83,6 +83,7 @@ def lint(exercise: Exercise) -> Finding:
     examiner = Examiner(exercise)
     finding.pairs = sum(exercise.both(a, b) is not None for a, b in combinations(exercise.misconceptions.values(), 2))
     finding.survey = survey(exercise, examiner)
+    finding.complaints += [f"declared equivalent, but noticed or gone: {m}" for m in finding.survey.stale]
     if finding.survey.share < NOTICED:
         finding.complaints += [f"no probe notices: line {m.line}: {m.damage}" for m in finding.survey.missed]
     return finding

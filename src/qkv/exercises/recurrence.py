@@ -341,6 +341,8 @@ copying = Exercise(
         "  ->  inputs = torch.randint(1, vocab, (batch, length), generator=generator)": (
             "the probes' generators live on the CPU"
         ),
+        "return (inputs, F.pad(inputs, (delay, 0))[:, :length])"
+        "  ->  return (inputs, F.pad(inputs, (delay, 1))[:, :length])": "what is padded at the end is cut off",
     },
 )
 
@@ -732,6 +734,9 @@ def widest_layer_only(kernel_sizes: Sequence[int], dilations: Sequence[int]) -> 
 
 # path_length ----------------------------------------------------------------------------------------------------------
 
+FOR_CNN, GIVEN = "if architecture == 'cnn'", "kernel is not None"
+WORDS = "f'path_length: {architecture!r} is not rnn, attention, or cnn with a kernel.'"
+
 travelling = Exercise(
     path_length,
     section="How far a signal travels",
@@ -740,16 +745,14 @@ travelling = Exercise(
         "In attention every position looks at every other directly.",
         "A convolution of width k moves a signal by k - 1 positions a layer; a layer cannot be half used.",
     ],
-    equivalents={
-        "if architecture == 'cnn' and kernel is not None:  ->  if architecture == 'cnn' or kernel is not None:": (
-            "nobody asks for another architecture"
+    equivalents=dict.fromkeys(
+        (
+            f"{FOR_CNN} and {GIVEN}:  ->  {FOR_CNN} or {GIVEN}:",
+            f"{FOR_CNN} and {GIVEN}:  ->  if True:",
+            f"raise ValueError({WORDS})  ->  raise {WORDS}",
         ),
-        "if architecture == 'cnn' and kernel is not None:  ->  if True:": "nobody asks for another architecture",
-        'raise ValueError(f\'path_length: architecture {architecture!r}: use "rnn", "attention", or "cnn" with a kernel.\')'
-        '  ->  raise f\'path_length: architecture {architecture!r}: use "rnn", "attention", or "cnn" with a kernel.\'': (
-            "nobody asks for another architecture"
-        ),
-    },
+        "nobody asks for another architecture",
+    ),
 )
 
 
