@@ -256,6 +256,17 @@ def hard_maximum(scores: Tensor, dim: int) -> Tensor:
     return torch.zeros_like(scores).scatter(dim, scores.argmax(dim=dim, keepdim=True), 1.0)
 
 
+@softmax_exercise.misconception
+def overflow_patched(scores: Tensor, dim: int) -> Tensor:
+    """You let large scores overflow and replace the NaN afterwards.
+
+    By then the weights are lost: a row whose NaN became 0 no longer sums to 1. The scores have to be made harmless
+    before the exponential.
+    """
+    powers = scores.exp()
+    return (powers / powers.sum(dim=dim, keepdim=True)).nan_to_num(0.0)
+
+
 scores_exercise = Exercise(
     similarity_scores,
     section="Comparing every query with every key",
@@ -355,6 +366,16 @@ def cosine_instead_of_dot(q: Tensor, k: Tensor) -> Tensor:
     The dot product keeps the length: a long key can call louder than a short one in the same direction.
     """
     return F.normalize(q, dim=-1) @ F.normalize(k, dim=-1).transpose(-2, -1)
+
+
+@scores_exercise.misconception
+def distance_instead_of_dot(q: Tensor, k: Tensor) -> Tensor:
+    """You compare by distance: near vectors score high, far ones low.
+
+    That is a similarity too, but another one. By the dot product a key twice as long matches twice as well; by distance
+    it is further away.
+    """
+    return -torch.cdist(q, k)
 
 
 @scores_exercise.misconception
@@ -565,6 +586,15 @@ def values_compared(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
 
 
 @lookup_exercise.misconception
+def weights_returned(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """You return the weights; the values are never used.
+
+    The weights say whom a query listens to. The answer is what it hears: the average of the values with these weights.
+    """
+    return softmax(similarity_scores(q, k), -1)
+
+
+@lookup_exercise.misconception
 def plain_average(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     """You give every key the same weight, so the query does not matter.
 
@@ -673,6 +703,31 @@ class ItselfLeftOut(SelfAttention):
 
 
 @self_attention_exercise.misconception
+class FutureHidden(SelfAttention):
+    """You let every element look only at itself and at those before it.
+
+    That is the causal mask of a language model, which chapter 5 builds. Here every element looks at all of them.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        found = similarity_scores(self.q_proj(x), self.k_proj(x))
+        later = torch.ones(x.shape[-2], x.shape[-2], dtype=torch.bool, device=x.device).triu(1)
+        return softmax(found.masked_fill(later, -math.inf), -1) @ self.v_proj(x)
+
+
+@self_attention_exercise.misconception
+class BatchMixed(SelfAttention):
+    """You let all sequences of a batch become one, so that elements look into other sequences.
+
+    A batch is a bundle of sequences that have nothing to do with each other; they are only computed together. What
+    comes out for one must not depend on its neighbours.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x.reshape(-1, x.shape[-1])).reshape(*x.shape[:-1], -1)
+
+
+@self_attention_exercise.misconception
 class ResidualAdded(SelfAttention):
     """You add something to the attention's output: the values themselves.
 
@@ -693,6 +748,17 @@ class SoftmaxOverQueries(SelfAttention):
 
     def forward(self, x: Tensor) -> Tensor:
         return softmax(similarity_scores(self.q_proj(x), self.k_proj(x)), -2) @ self.v_proj(x)
+
+
+@self_attention_exercise.misconception
+class SoftmaxOverTheFirstDimension(SelfAttention):
+    """Your softmax runs over dimension 0, which is the batch as soon as there is one.
+
+    Each element distributes its attention over the keys, and those are always the last dimension of the scores.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return softmax(similarity_scores(self.q_proj(x), self.k_proj(x)), 0) @ self.v_proj(x)
 
 
 @self_attention_exercise.misconception

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import matplotlib.pyplot as plt
+import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
+from qkv.figures.interactive import Interactive, Slider, interactive
 from qkv.figures.style import CYCLE, GREY, INK, KEY, QUERY, VALUE, WIDTH
 
+AXES = ("names a thing", "is something done")
+TURN, STRETCH, LONGEST = 5, 0.5, 3.0  # of the dial: degrees, steps of length, the longest query
 MARKERS = "osD^vP"
 LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
 
@@ -55,7 +59,7 @@ def word_plane(words: Sequence[str], keys: Tensor, query: Tensor, weights: Tenso
         color=QUERY,
         weight="bold",
     )
-    plane.set(xlim=(-1.25, 2.5), ylim=(-0.6, 2.4), xlabel="names a thing", ylabel="is something done", aspect="equal")
+    plane.set(xlim=(-1.25, 2.5), ylim=(-0.6, 2.4), xlabel=AXES[0], ylabel=AXES[1], aspect="equal")
     plane.set_xticks([0, 1, 2])
     plane.set_yticks([0, 1, 2])
     plane.grid(True, axis="both")
@@ -77,6 +81,57 @@ def weight_bars(bars: Axes, words: Sequence[str], weights: Tensor) -> None:
     bars.spines["left"].set_visible(False)
 
 
+def query_dial(
+    lookup: Callable[[Tensor, Tensor, Tensor], Tensor],
+    words: Sequence[str],
+    keys: Tensor,
+    values: Tensor,
+    columns: Sequence[str],
+    title: str,
+) -> Interactive:
+    """A query that the reader turns and stretches. What it finds is computed beforehand, by the reader's own lookup.
+
+    Args:
+        lookup: takes q, k, v and averages the values; called once, for every state of the figure.
+        words: one for each key.
+        keys: (key, 2).
+        values: (key, d_v), none of them negative.
+        columns: what each column of the values means.
+    """
+    lengths = torch.arange(0, LONGEST + STRETCH / 2, STRETCH)
+    degrees = torch.arange(-180.0, 180.0 + TURN / 2, TURN)
+    circle = torch.stack([degrees.deg2rad().cos(), degrees.deg2rad().sin()], dim=-1)
+    queries = (lengths[:, None, None] * circle).flatten(0, 1)
+    weights = lookup(queries, keys, torch.eye(len(words)))  # values that tell who is who
+    weights = weights.unflatten(0, (len(lengths), len(degrees)))
+    first = torch.tensor([2.0, 0.0])
+    found = weights[round(2 / STRETCH), round(180 / TURN)]
+    best = words[int(found.argmax())]
+    return interactive(
+        title,
+        controls=[
+            Slider("direction", "direction", [int(angle) for angle in degrees], 0),
+            Slider("length", "length", lengths.tolist(), 2.0),
+        ],
+        draw="dial.js",
+        still=word_plane(words, keys, first, found, title),
+        alt=f"A plane with the keys of {len(words)} words and a query that can be turned and stretched. At first it "
+        f"has length 2 and points along the first axis; {best} gets a weight of {found.max():.2f}.",
+        data={
+            "words": list(words),
+            "keys": [{"x": x, "y": y, "label": label} for (x, y), label in together(words, keys).items()],
+            "weights": (1000 * weights).round().int().tolist(),
+            "values": values.tolist(),
+            "most": float(values.max()),
+            "columns": list(columns),
+            "axes": AXES,
+            "turn": TURN,
+            "stretch": STRETCH,
+            "longest": LONGEST,
+        },
+    )
+
+
 def attention_maps(maps: Mapping[str, Tensor], rows: Sequence[str], columns: Sequence[str] | None = None) -> Figure:
     """Weights as heat maps side by side, a title each; a row is a query and sums to 1.
 
@@ -89,7 +144,7 @@ def attention_maps(maps: Mapping[str, Tensor], rows: Sequence[str], columns: Seq
     height = 0.9 + WIDTH / len(maps) * 0.8 * len(rows) / len(columns)
     fig, axes = plt.subplots(1, len(maps), figsize=(WIDTH, height), squeeze=False)
     for axis, (title, weights) in zip(axes[0], maps.items(), strict=True):
-        axis.imshow(weights, cmap="qkv_weights", vmin=0, vmax=1, aspect="equal")
+        axis.imshow(weights.detach().numpy(), cmap="qkv_weights", vmin=0, vmax=1, aspect="equal")
         axis.set_title(title)
         axis.set_xticks(range(len(columns)), columns, rotation=35, ha="right", rotation_mode="anchor")
         axis.set_yticks(range(len(rows)), rows)

@@ -16,7 +16,8 @@ def softmax(scores: Tensor, dim: int) -> Tensor:
     """Turn scores into positive weights that sum to 1 along one dimension.
 
     Args:
-        scores: any real numbers (...), as large as ±1e4; -inf beside finite entries gets the weight 0.
+        scores: any numbers (...), as large as ±1e4. Beside finite ones,
+            -inf gets the weight 0.
         dim: the dimension along which the weights sum to 1.
 
     Returns:
@@ -36,14 +37,14 @@ def similarity_scores(q: Tensor, k: Tensor) -> Tensor:
         k: keys (..., key, d_k).
 
     Returns:
-        scores (..., query, key); entry (i, j) is the dot product of query i and key j.
+        scores (..., query, key): entry (i, j) is query i times key j.
     """
     return q @ k.transpose(-2, -1)
 
 
 @expects(q="... query d_k", k="... key d_k", v="... key d_v")
 def soft_lookup(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """Look every query up among the keys, and answer with an average of the values.
+    """Look every query up among the keys; answer with an average of values.
 
     Args:
         q: queries (..., query, d_k).
@@ -51,14 +52,17 @@ def soft_lookup(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         v: values (..., key, d_v), one for each key.
 
     Returns:
-        output (..., query, d_v): for each query the average of the values, weighted by the softmax of its scores.
+        output (..., query, d_v): for each query the average of all values,
+            weighted by the softmax of its scores over the keys.
     """
     weights = softmax(similarity_scores(q, k), dim=-1)  # (..., query, key), over keys
     return weights @ v
 
 
 class SelfAttention(nn.Module):
-    """Let every element of a sequence look up every other: queries, keys and values are all made from it.
+    """Let every element of a sequence look up all elements, itself included.
+
+    Queries, keys and values are three projections of the sequence.
 
     Args:
         d_model: width of the sequence's vectors.
@@ -75,7 +79,7 @@ class SelfAttention(nn.Module):
 
     @expects(x="... seq d_model")
     def forward(self, x: Tensor) -> Tensor:
-        """Attend from every element of x to every element of x, without scaling.
+        """Attend from every element to every element, without scaling.
 
         Args:
             x: a sequence of vectors (..., seq, d_model).
