@@ -75,15 +75,19 @@ class Zygote:
     def gone(self) -> bool:
         if self.process.poll() is not None:
             return True
-        ready, _, _ = select.select([self.control], [], [], 0)
-        return bool(ready)  # it never speaks unasked: this is the end of the stream
+        return self._readable(0)  # it never speaks unasked: this is the end of the stream
+
+    def _readable(self, seconds: float) -> bool:
+        waiting = select.poll()  # select() knows only the first thousand descriptors
+        waiting.register(self.control, select.POLLIN)
+        return bool(waiting.poll(max(seconds, 0) * 1000))
 
     def receive(self, count: int, seconds: float) -> bytes | None:
         """Exactly `count` bytes, or None if it died or did not answer in time."""
         deadline = time.monotonic() + seconds
         data = b""
         while len(data) < count:
-            ready, _, _ = select.select([self.control], [], [], max(deadline - time.monotonic(), 0))
+            ready = self._readable(deadline - time.monotonic())
             try:
                 part = self.control.recv(count - len(data)) if ready else b""
             except OSError:

@@ -146,8 +146,8 @@ def _prepare(boot: Mapping[str, Any], probes: bytes, draws: bytes) -> Callable[[
         channel.send(protocol.READY)
         try:
             harness.sit(channel, functions, table, bounds)
-        except BaseException:
-            report = {"reason": "harness", "detail": traceback.format_exc()[-2000:]}
+        except BaseException as error:
+            report = {"reason": "harness", "detail": f"{type(error).__name__}: {error}"[:500]}
             channel.send(protocol.STOP, protocol.to_json(report))
 
     return child

@@ -1,0 +1,11 @@
+"""Sleeps for a day.
+
+Expected: stopped (time).
+Seconds: 0.7
+"""
+
+import time
+
+
+def softmax(scores, dim):
+    time.sleep(86_400)

@@ -1,0 +1,10 @@
+"""Stops its own process, so that it neither ends nor runs.
+
+Expected: stopped (time).
+Seconds: 0.7
+"""
+
+import os
+import signal
+
+os.kill(os.getpid(), signal.SIGSTOP)
