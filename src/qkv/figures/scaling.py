@@ -25,9 +25,9 @@ def scatter_of_scores(raw: Mapping[int, Tensor], scaled: Mapping[int, Tensor]) -
         scaled: d -> the same scores, divided (n,).
     """
     fig, (left, right) = plt.subplots(1, 2, figsize=(WIDTH, 2.9))
-    panels = ((left, raw, 60.0, "The wider, the wilder"), (right, scaled, 4.5, r"Divided by $\sqrt{d}$: all alike"))
+    panels = ((left, raw, 60.0, "The wider, the wilder"), (right, scaled, 4.5, r"Divided by $\sqrt{d}$: one width"))
     for axis, scores, reach, title in panels:
-        edges = torch.linspace(-reach, reach, 61)
+        edges = torch.linspace(-reach, reach, 102 if axis is left else 62)
         for (d, values), dash, colour in zip(scores.items(), DASHES, (GREEN, BLUE, VERMILION), strict=False):
             density = torch.histogram(values.float(), edges, density=True).hist
             axis.plot((edges[1:] + edges[:-1]) / 2, density, linestyle=dash, color=colour, label=f"d = {d}")
@@ -46,7 +46,8 @@ def passed_back(rows: Mapping[str, Tensor], jacobians: Mapping[str, Tensor]) -> 
         rows: title -> weights (n,).
         jacobians: title -> (n, n).
     """
-    fig, axes = plt.subplots(2, len(rows), figsize=(WIDTH, 4.0), height_ratios=(1, 2.1), sharex="col")
+    fig, axes = plt.subplots(2, len(rows), figsize=(WIDTH, 4.3), height_ratios=(1, 2.1), sharex="col")
+    fig.suptitle("What does a row of weights let through?", x=0.01, ha="left")
     for column, (title, p) in enumerate(rows.items()):
         bars, field = axes[0, column], axes[1, column]
         n = len(p)
@@ -60,7 +61,7 @@ def passed_back(rows: Mapping[str, Tensor], jacobians: Mapping[str, Tensor]) -> 
         field.tick_params(length=0)
         for i, line in enumerate(jacobians[title].tolist()):
             for j, slope in enumerate(line):
-                ink = "#FFFFFF" if abs(slope) > 0.15 else INK
+                ink = "#FFFFFF" if abs(slope) > 0.12 else INK
                 field.text(j, i, short(slope), ha="center", va="center", fontsize=8.5, color=ink)
     axes[0, 0].set_ylabel("weight")
     axes[1, 0].set_ylabel("weight $i$ moves by")
@@ -153,7 +154,8 @@ def learning(curves: Mapping[int, Mapping[str, Tensor]], every: int, chance: flo
         every: how many steps one point stands for.
         chance: the accuracy of guessing.
     """
-    fig, axes = plt.subplots(1, len(curves), figsize=(WIDTH, 2.8), sharey=True)
+    fig, axes = plt.subplots(1, len(curves), figsize=(WIDTH, 3.1), sharey=True)
+    fig.suptitle("Does the reader learn to find the coat?", x=0.01, ha="left")
     looks = {"scaled": (SCALED, "-"), "unscaled": (UNSCALED, "--")}
     for axis, (d, arms) in zip(axes, curves.items(), strict=True):
         for name, runs in arms.items():
