@@ -11,7 +11,7 @@ function draw(kit, { direction, length }, data) {
 
   kit.line([[0, y0], [side, y0]], { stroke: "var(--line)" });
   kit.line([[x0, 0], [x0, side]], { stroke: "var(--line)" });
-  kit.text(side, y0 + 17, data.axes[0], { class: "quiet", "text-anchor": "end" });
+  kit.text(side, y0 + 26, data.axes[0], { class: "quiet", "text-anchor": "end" });
   kit.text(x0 + 7, 11, data.axes[1], { class: "quiet" });
   for (const { x, y, label } of data.keys) {
     const at = [x0 + unit * x, y0 - unit * y];
