@@ -113,7 +113,7 @@ def query_dial(
             Slider("direction", "direction", [int(angle) for angle in degrees], 0),
             Slider("length", "length", lengths.tolist(), 2.0),
         ],
-        draw="dial.js",
+        draw="lookup.js",
         still=word_plane(words, keys, first, found, title),
         alt=f"A plane with the keys of {len(words)} words and a query that can be turned and stretched. At first it "
         f"has length 2 and points along the first axis; {best} gets a weight of {found.max():.2f}.",
