@@ -6,7 +6,6 @@ file uses without defining it is looked for in the student's other files; their 
 
 from __future__ import annotations
 
-import ast
 import builtins
 import sys
 from collections.abc import Iterable, Sequence
@@ -48,7 +47,7 @@ class Cut:
 
     def imports(self, package: str) -> bool:
         """Do they import this package, or anything in it?"""
-        return any(name.split(".")[0] == package for d in self.definitions for name in imported(d))
+        return any(name.split(".")[0] == package for d in self.definitions for name in d.imports)
 
 
 class Answers:
@@ -126,7 +125,7 @@ class Answers:
                 parts = parts[:-1] if parts[-1] == "__init__" else parts
                 if parts and parts[0] not in NEVER_THEIRS:
                     found[".".join(parts)] = source
-        asked = {name.split(".")[0] for d in definitions for name in imported(d)}
+        asked = {name.split(".")[0] for d in definitions for name in d.imports}
         if not asked & {name.split(".")[0] for name in found}:
             return {}
         return {name: text_of(source.definitions) for name, source in found.items()}
@@ -138,17 +137,6 @@ def index(definitions: Sequence[Definition]) -> dict[str, list[Definition]]:
     for definition in definitions:
         for name in definition.binds:
             found.setdefault(name, []).append(definition)
-    return found
-
-
-def imported(definition: Definition) -> list[str]:
-    """The modules that a definition names in its imports, also inside of functions."""
-    found = []
-    for node in ast.walk(definition.node):
-        if isinstance(node, ast.Import):
-            found += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found.append(node.module)
     return found
 
 

@@ -8,6 +8,7 @@ answer that uses such a way *and* refers to the forbidden thing is taken at its 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable
 
 from proctor.extraction import Definition
@@ -22,9 +23,14 @@ WAYS_AROUND = {
 }  # fmt: skip
 BY_TEXT = {"getattr", "eval", "exec", "compile", "__import__", "import_module", "attrgetter", "methodcaller"}
 
+A_WAY = re.compile(r"\b(" + "|".join(map(re.escape, WAYS_AROUND | BY_TEXT)) + r")\b")
+
 
 def hidden_calls(definitions: Iterable[Definition], families: Iterable[Family]) -> tuple[str, ...]:
     """Titles of the forbidden things that an answer refers to while it uses a way around the recorder."""
+    definitions = list(definitions)
+    if not any(A_WAY.search(definition.text) for definition in definitions):  # nearly always
+        return ()
     nodes = [node for definition in definitions for node in ast.walk(definition.node)]
     words = {word for node in nodes for word in words_of(node)}
     by_text = bool(words & BY_TEXT)

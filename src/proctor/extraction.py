@@ -17,6 +17,7 @@ import tokenize
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from proctor.submissions import File
@@ -42,6 +43,19 @@ class Definition:
     @property
     def is_import(self) -> bool:
         return isinstance(self.node, ast.Import | ast.ImportFrom)
+
+    @cached_property
+    def imports(self) -> frozenset[str]:
+        """The modules that it names in imports, also inside of functions."""
+        if "import" not in self.text:
+            return frozenset()
+        found = set()
+        for node in ast.walk(self.node):
+            if isinstance(node, ast.Import):
+                found |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                found.add(node.module)
+        return frozenset(found)
 
     @property
     def is_star(self) -> bool:

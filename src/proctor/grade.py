@@ -56,7 +56,10 @@ def prepared(plan: Plan) -> tuple[Assignment, dict[str, Examiner]]:
 
     torch.set_num_threads(1)  # a pool of threads would not survive a fork, and the tensors are small
     assignment = plan.assignment()
-    return assignment, examiners_of(assignment, plan.salt)
+    examiners = examiners_of(assignment, plan.salt)
+    for examiner in examiners.values():
+        examiner.draws  # noqa: B018 - runs the reference
+    return assignment, examiners
 
 
 _markers: dict[Plan, Marker] = {}  # one at most: a process has one sandbox
@@ -82,10 +85,10 @@ def rest() -> None:
 def mark(plan: Plan, student: str, files: list[File]) -> Marked:
     """Mark one student's submission in this process. A failure of ours is reported as such, and costs nobody else."""
     try:
-        results, notes, shape = marker(plan).mark(files)
+        results, notes, code = marker(plan).mark(files)
     except Exception as error:
         return fault(plan, student, files, f"The grader itself failed ({type(error).__name__}: {error}).")
-    return Marked(student, digest(files), tuple(results), tuple(notes), shape)
+    return Marked(student, digest(files), tuple(results), tuple(notes), code)
 
 
 def fault(plan: Plan, student: str, files: list[File], sentence: str) -> Marked:

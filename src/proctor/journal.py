@@ -27,14 +27,14 @@ class Marked:
         digest: of what was handed in; a changed submission is marked again.
         results: in the assignment's order.
         notes: on files that could not be read.
-        shape: of the code, for the comparison with others (`proctor.similarity`).
+        code: of the answers, for the comparison with others (`proctor.similarity`).
     """
 
     student: str
     digest: str
     results: tuple[Result, ...]
     notes: tuple[str, ...] = ()
-    shape: str = ""
+    code: str = ""
 
     def to_json(self) -> str:
         return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":"))

@@ -11,17 +11,19 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from proctor import portable, similarity
-from proctor.answers import Answers
+from proctor import portable
+from proctor.answers import Answers, Cut
 from proctor.assignment import Assignment, Sheet
 from proctor.diagnose import Examiner
 from proctor.evasion import hidden_calls
-from proctor.extraction import Definition, extract
+from proctor.extraction import extract, is_stub
 from proctor.observe import Observation, Raised
 from proctor.result import Explanation, Result
 from proctor.sandbox import Cell, Limits, Sandbox, Sitting, Stopped
+from proctor.screening import Screening
 from proctor.submissions import File
 
+MOST_CODE = 30_000  # characters that are kept for the comparison with others
 PATIENCE = 4  # sittings of one submission that may run into the time limit; what is left then is not tried
 
 
@@ -39,7 +41,7 @@ class Marker:
         self.box = box
 
     def mark(self, files: Sequence[File]) -> tuple[list[Result], list[str], str]:
-        """The results in the assignment's order, notes on files that could not be read, the shape of the code."""
+        """The results in the assignment's order, notes on unread files, the code of the answers."""
         answers = Answers([extract(file) for file in files])
         paper = Paper(self, answers)
         for sheet in self.assignment.sheets:
@@ -48,14 +50,12 @@ class Marker:
         notes = [problem.sentence for problem in answers.problems]
         if not files:
             notes.append("There is no notebook and no .py file in this submission.")
-        return results, notes, similarity.shape(paper.definitions())
+        return results, notes, paper.code()
 
 
 def examiners_of(assignment: Assignment, salt: str) -> dict[str, Examiner]:
-    """One examiner per exercise, with the reference run."""
-    examiners = {exercise.name: Examiner(exercise, salt) for exercise in assignment.exercises}
-    assert all(examiner.draws is not None for examiner in examiners.values())
-    return examiners
+    """One examiner per exercise."""
+    return {exercise.name: Screening(exercise, salt) for exercise in assignment.exercises}
 
 
 def sandbox_for(
@@ -74,7 +74,13 @@ class Paper:
     answers: Answers
     results: dict[str, Result] = field(default_factory=dict)
     homes: dict[str, int] = field(default_factory=dict)
+    cuts: dict[tuple[int, tuple[str, ...]], Cut] = field(default_factory=dict)
     ran_out_of_time: int = 0
+
+    def cut(self, home: int, *names: str) -> Cut:
+        if (home, names) not in self.cuts:
+            self.cuts[home, names] = self.answers.cut(home, names)
+        return self.cuts[home, names]
 
     def sit(self, sheet: Sheet) -> None:
         """Mark all exercises of a sheet."""
@@ -92,12 +98,10 @@ class Paper:
                 if parts := self._doubtful_parts(sheet, home, name):
                     self._sit_again(sheet, home, name, parts)
 
-    def definitions(self) -> list[Definition]:
+    def code(self) -> str:
         """The code behind all answers of the student, each piece once."""
-        together: dict[int, list[str]] = {}
-        for name, home in self.homes.items():
-            together.setdefault(home, []).append(name)
-        return [d for home, names in together.items() for d in self.answers.cut(home, names).definitions]
+        pieces = dict.fromkeys(d for name, home in self.homes.items() for d in self.cut(home, name).definitions)
+        return "\n\n".join(d.text for d in pieces if not d.is_import and not is_stub(d.node))[:MOST_CODE]
 
     def _sit_together(self, sheet: Sheet, home: int, names: Sequence[str]) -> None:
         left = list(names)
@@ -121,10 +125,10 @@ class Paper:
 
     def _doubtful_parts(self, sheet: Sheet, home: int, name: str) -> dict[str, str]:
         """Earlier exercises that this answer uses and that are not known to be right -> the module that has them."""
-        if self.results[name].state == "passed":
+        if self.results[name].state in ("passed", "fault"):
             return {}
         known = dict.fromkeys(sheet.before(name), sheet.module) | dict(sheet.earlier)
-        used = self.answers.cut(home, [name]).needs & known.keys()
+        used = self.cut(home, name).needs & known.keys()
         return {part: known[part] for part in sorted(used) if not self._is_right(home, part)}
 
     def _is_right(self, home: int, part: str) -> bool:
@@ -149,7 +153,7 @@ class Paper:
             return Sitting(
                 stopped=Stopped("time", "This was not tried: other answers of this submission used up its time.")
             ), 0.0
-        cut = self.answers.cut(home, names)
+        cut = self.cut(home, *names)
         modules = dict(cut.modules)
         if parts or any(cut.imports(module.split(".")[0]) for module in sheet.modules):
             modules |= sheet.modules
@@ -194,7 +198,7 @@ class Paper:
         return replace(result, state="stopped", misconception=None, explanations=(why,), situation="", evidence=())
 
     def _hidden(self, home: int, name: str) -> tuple[str, ...]:
-        return hidden_calls(self.answers.cut(home, [name]).definitions, self.marker.examiners[name].exercise.forbid)
+        return hidden_calls(self.cut(home, name).definitions, self.marker.examiners[name].exercise.forbid)
 
     def _absent(self, name: str) -> Result:
         """No readable file defines it."""
@@ -203,12 +207,12 @@ class Paper:
             return self._without(name, "stopped", Explanation(" ".join(spoiled)))
         unread = [p.sentence for p in self.answers.problems if not p.text]
         if unread:
-            return self._without(name, "stopped", Explanation(f"No {name} was found. {' '.join(unread)}"))
+            return self._without(name, "not_started", Explanation(f"No {name} was found. {' '.join(unread)}"))
         return self._without(name, "not_started")
 
     def _undefined(self, name: str, home: int, sitting: Sitting, seconds: float) -> Result:
         """A file has it, but running its definition left nothing that can be called."""
-        labels = [cell.label for cell in self.answers.cut(home, [name]).cells()]
+        labels = [cell.label for cell in self.cut(home, name).cells()]
         raised = [(label, sitting.cell_errors[label]) for label in reversed(labels) if label in sitting.cell_errors]
         if not raised:
             return self._without(

@@ -1,22 +1,28 @@
 """Submissions that are nearly the same: a list for a person to look at, never a verdict.
 
-copydetect (an optional extra) turns code into its shape, with names and comments gone, and into fingerprints of that
-shape. Right answers to small exercises look alike, so only fingerprints that few submissions have are compared.
+Right answers to small exercises look alike, so what counts is code that few others wrote. Candidates are found by rare
+fingerprints of the code's shape, names and comments gone; copydetect (an optional extra) then compares those pairs.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+import io
+import keyword
+import re
+import zlib
+from collections import Counter
 from dataclasses import dataclass
 from itertools import combinations
 
-from proctor.extraction import Definition, is_stub
-
-SHORTEST = 18  # characters of shape that make a fingerprint
+WIDTH = 18  # characters of shape that make a fingerprint
 FEW = 4  # submissions that may share a fingerprint: two friends, not half a class
-LEAST = 25  # fingerprints of its own that a submission needs to be compared at all
-NEARLY = 0.8  # share of them that two have in common
+LEAST = 80  # fingerprints of its own that a submission needs to be compared at all
+NEARLY = 0.8  # share that two have in common
+
+TOKEN = re.compile(
+    r'(?P<text>[rRbBfFuU]{0,2}("""(?s:.*?)"""|\'\'\'(?s:.*?)\'\'\'|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'))'
+    r"|(?P<comment>#[^\n]*)|(?P<name>[^\W\d]\w*)|(?P<space>\s+)"
+)
 
 
 @dataclass(frozen=True)
@@ -36,41 +42,64 @@ def available() -> bool:
     return copydetect is not None
 
 
-def shape(definitions: Iterable[Definition]) -> str:
-    """What the code looks like without its names and comments; empty without copydetect."""
-    if not available():
+class Likeness:
+    """Collects the code of a class, then says which submissions are alike."""
+
+    def __init__(self) -> None:
+        self._code: dict[str, bytes] = {}
+        self._prints: dict[str, set[int]] = {}
+        self._use = available()
+
+    def add(self, student: str, code: str) -> None:
+        if self._use and code:
+            self._code[student] = zlib.compress(code.encode("utf-8", "replace"), 1)
+            self._prints[student] = fingerprints(shape(code))
+
+    def pairs(self) -> list[Pair]:
+        """The pairs that are nearly the same, most alike first."""
+        owners: dict[int, list[str]] = {}
+        for student, prints in self._prints.items():
+            for fingerprint in prints:
+                owners.setdefault(fingerprint, []).append(student)
+        rare = [students for students in owners.values() if len(students) <= FEW]
+        unusual = Counter(student for students in rare for student in students)
+        shared = Counter(pair for students in rare for pair in combinations(sorted(students), 2))
+        found = []
+        for (first, second), count in shared.items():
+            size = min(unusual[first], unusual[second])
+            if size >= LEAST and count >= NEARLY * size and self._alike(first, second):
+                found.append(Pair(first, second, count / size))
+        return sorted(found, key=lambda pair: (-pair.share, pair.first, pair.second))
+
+    def _alike(self, first: str, second: str) -> bool:
+        """copydetect's own opinion on the whole code of two students."""
+        from copydetect import CodeFingerprint, compare_files
+
+        a, b = (
+            CodeFingerprint(student, WIDTH, 1, language="python", fp=io.StringIO(self._text(student)))
+            for student in (first, second)
+        )
+        _, similarities, _ = compare_files(a, b)
+        return bool(max(similarities) >= NEARLY)
+
+    def _text(self, student: str) -> str:
+        return zlib.decompress(self._code[student]).decode("utf-8")
+
+
+def shape(code: str) -> str:
+    """What code looks like with names and strings as placeholders, without comments and layout."""
+
+    def placeholder(match: re.Match[str]) -> str:
+        if match["text"] is not None:
+            return "S"
+        if match["name"] is not None:
+            return match["name"] if keyword.iskeyword(match["name"]) else "V"
         return ""
-    from copydetect.utils import filter_code
 
-    own = "\n".join(d.text for d in definitions if not d.is_import and not is_stub(d.node))
-    return str(filter_code(own, "answers.py", "python")[0])
-
-
-def near_identical(shapes: Mapping[str, str]) -> list[Pair]:
-    """Pairs of students, most alike first.
-
-    Args:
-        shapes: student -> shape of what they handed in.
-    """
-    prints = {student: fingerprints(text) for student, text in shapes.items()}
-    owners: dict[int, list[str]] = defaultdict(list)
-    for student, found in prints.items():
-        for fingerprint in found:
-            owners[fingerprint].append(student)
-    rare = {fingerprint: students for fingerprint, students in owners.items() if len(students) <= FEW}
-    unusual = Counter(student for students in rare.values() for student in students)
-    shared = Counter(pair for students in rare.values() for pair in combinations(sorted(students), 2))
-    pairs = []
-    for (first, second), count in shared.items():
-        size = min(unusual[first], unusual[second])
-        if size >= LEAST and count >= NEARLY * size:
-            pairs.append(Pair(first, second, count / size))
-    return sorted(pairs, key=lambda pair: (-pair.share, pair.first, pair.second))
+    return TOKEN.sub(placeholder, code)
 
 
 def fingerprints(text: str) -> set[int]:
-    if len(text) < SHORTEST:
-        return set()
-    from copydetect.utils import hashed_kgrams
-
-    return {int(h) for h in hashed_kgrams(text, SHORTEST)}
+    """Checksums of all windows of a shape; the same in every process, unlike `hash`."""
+    data = text.encode("utf-8", "replace")
+    return {zlib.crc32(data[i : i + WIDTH]) for i in range(len(data) - WIDTH + 1)}

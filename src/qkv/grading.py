@@ -51,9 +51,10 @@ def source_of(stem: str) -> str:
 
 
 def title_of(stem: str) -> str:
-    """`Chapter 01: softmax, scores, …`, as its exercises' file says."""
-    documented = sys.modules[f"qkv.exercises.{stem}"].__doc__ or stem
-    return documented.strip().split("\n")[0].rstrip(".")
+    """`Chapter 01: lookup`; the number is in the first words of its exercises' file."""
+    documented = sys.modules[f"qkv.exercises.{stem}"].__doc__ or ""
+    number = documented.partition(":")[0].strip()
+    return f"{number}: {stem}" if number.startswith("Chapter") else stem
 
 
 def grade(
@@ -115,7 +116,7 @@ def report(outcome: Outcome, out: Path) -> int:
     mean = sum(s.total for s in tally.standings) / max(students, 1)
     click.echo(f"{students} students, {mean:.4g} of {tally.assignment.points:g} points on average.")
     for mistake in tally.mistakes()[:3]:
-        click.echo(f"  {mistake.count} × {mistake.exercise}: {mistake.sentences[0]}")
+        click.echo(f"  {mistake.count} × {mistake.exercise}: {mistake.sentence}")
     if outcome.earlier is not None:
         click.echo(f"Earlier results: {outcome.earlier}")
     click.echo(f"Open {out / 'summary.html'}")

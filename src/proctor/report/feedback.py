@@ -46,7 +46,7 @@ def page(assignment: Assignment, marked: Marked) -> str:
         answers = [
             Answer(e.name, Markup(card(r, style=False)), points_of(r, e.points), e.points)
             for e, r in graded
-            if r.state != "not_started" or r.explanations
+            if r.state != "not_started"
         ]
         earned += sum(answer.earned for answer in answers)
         begun = {answer.name for answer in answers}

@@ -14,6 +14,7 @@ from proctor.result import IN_WORDS, STATES
 
 LESSON = 5  # mistakes that the lesson plan names
 STRAGGLERS = 10
+STOPS = 12
 PAIRS = 30
 
 
@@ -44,6 +45,7 @@ def page(tally: Tally) -> str:
         untouched=untouched,
         mistakes=mistakes,
         lesson=[m for m in mistakes if m.count > 1][:LESSON] or mistakes[:LESSON],
+        stops=tally.stops()[:STOPS],
         states=STATES,
         words=IN_WORDS,
         all_states=tally.states(),
@@ -53,7 +55,7 @@ def page(tally: Tally) -> str:
         histogram=list(zip(bin_labels(tally.assignment.points, len(counts)), counts, strict=True)),
         tallest=max(counts, default=1) or 1,
         stragglers=stragglers(tally),
-        pairs=similarity.near_identical(tally.shapes)[:PAIRS] if similarity.available() else [],
+        pairs=tally.code.pairs()[:PAIRS],
         compared=similarity.available(),
         href=lambda student: f"feedback/{quote(page_name(student))}",
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from proctor.assignment import Assignment
 from proctor.journal import Marked
 from proctor.result import STATES, Result, State
+from proctor.similarity import Likeness
 
 
 @dataclass(frozen=True)
@@ -15,19 +16,28 @@ class Example:
     """Where a mistake can be seen."""
 
     student: str
-    situation: str
-    evidence: tuple[str, ...]
+    evidence: str
 
 
 @dataclass
 class Mistake:
-    """A misconception that somebody had."""
+    """A misconception that somebody had, alone or together with another."""
 
     exercise: str
     name: str
-    sentences: tuple[str, ...]
-    reasons: tuple[str, ...]
+    sentence: str
+    reason: str
     example: Example
+    count: int = 0
+
+
+@dataclass
+class Stop:
+    """A way in which answers to an exercise ended before they were complete."""
+
+    exercise: str
+    why: str
+    example: str
     count: int = 0
 
 
@@ -40,24 +50,24 @@ class Row:
     states: Counter[State] = field(default_factory=Counter)
     score: float = 0.0
     mistakes: dict[str, Mistake] = field(default_factory=dict)
+    stops: dict[str, Stop] = field(default_factory=dict)
     unexplained: int = 0
     unexplained_example: Example | None = None
-    stops: Counter[str] = field(default_factory=Counter)
 
     def add(self, student: str, result: Result) -> None:
         self.states[result.state] += 1
         self.score += result.score
-        example = Example(student, result.situation, result.evidence)
+        example = Example(student, result.evidence[0] if result.evidence else "")
         if result.misconception is not None:
-            sentences = tuple(e.sentence for e in result.explanations)
-            reasons = tuple(e.reason for e in result.explanations if e.reason)
-            new = Mistake(self.name, result.misconception, sentences, reasons, example)
-            self.mistakes.setdefault(result.misconception, new).count += 1
+            for name, why in zip(result.misconception.split(" + "), result.explanations, strict=False):
+                new = Mistake(self.name, name, why.sentence, why.reason, example)
+                self.mistakes.setdefault(name, new).count += 1
         elif result.state == "not_yet":
             self.unexplained += 1
             self.unexplained_example = self.unexplained_example or example
-        elif result.state == "stopped" and result.explanations:
-            self.stops[result.explanations[0].sentence] += 1
+        elif result.state == "stopped":
+            why_stopped = result.explanations[0].sentence.split(" at ")[0].rstrip(".") + "."  # not at which line
+            self.stops.setdefault(why_stopped, Stop(self.name, why_stopped, student)).count += 1
 
     @property
     def students(self) -> int:
@@ -93,7 +103,7 @@ class Tally:
         self.rows = {e.name: Row(e.name, e.points) for e in assignment.exercises}
         self.standings: list[Standing] = []
         self.notes: dict[str, tuple[str, ...]] = {}
-        self.shapes: dict[str, str] = {}
+        self.code = Likeness()
 
     def add(self, marked: Marked) -> None:
         for result in marked.results:
@@ -104,14 +114,17 @@ class Tally:
         self.standings.append(Standing(marked.student, total, states["passed"], started))
         if marked.notes:
             self.notes[marked.student] = marked.notes
-        if marked.shape:
-            self.shapes[marked.student] = marked.shape
+        self.code.add(marked.student, marked.code)
 
     def mistakes(self) -> list[Mistake]:
         """All misconceptions of the class, most common first; those of one exercise in its order of appearance."""
         found = [mistake for row in self.rows.values() for mistake in row.mistakes.values()]
         order = list(self.rows)
         return sorted(found, key=lambda m: (-m.count, order.index(m.exercise), m.name))
+
+    def stops(self) -> list[Stop]:
+        """Why answers were stopped, most common first."""
+        return sorted((stop for row in self.rows.values() for stop in row.stops.values()), key=lambda s: -s.count)
 
     def states(self) -> Counter[State]:
         total: Counter[State] = Counter(dict.fromkeys(STATES, 0))

@@ -1,0 +1,89 @@
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+def softmax(s, dim):
+    sh = s - s.amax(dim=dim, keepdim=True)
+    e = sh.exp()
+    return e / e.sum(dim=dim, keepdim=True)
+
+
+def similarity_scores(q, k):
+    return q @ k.transpose(-2, -1)
+
+
+def soft_lookup(q, k, v):
+    att = softmax(similarity_scores(q, k), dim=-1)
+    return att @ v
+
+
+class SelfAttention(nn.Module):
+    def __init__(self, d_model, d_k, d_v):
+        super().__init__()
+        self.q_proj = nn.Linear(d_model, d_k, bias=False)
+        self.k_proj = nn.Linear(d_model, d_k, bias=False)
+        self.v_proj = nn.Linear(d_model, d_v, bias=False)
+
+    def forward(self, x):
+        return soft_lookup(self.q_proj(x), self.k_proj(x), self.v_proj(x))
+
+
+def score_variance(d, sigma, mean=0.0):
+    return float(d * (sigma**4 + 2 * mean**2 * sigma**2))
+
+
+def softmax_jacobian(p):
+    return torch.diag_embed(p) - p.unsqueeze(-1) * p.unsqueeze(-2)
+
+
+def attention_entropy(att):
+    return -torch.xlogy(att, att).sum(dim=-1)
+
+
+def scaled_dot_product_attention(q, k, v, mask=None):
+    att = (q @ k.transpose(-2, -1)).softmax(dim=-1)
+    if mask is not None:
+        att = att * mask
+    return att @ v, att
+
+
+def split_heads(x, n_heads):
+    bs, seq, d_model = x.shape
+    return x.view(bs, seq, n_heads, d_model // n_heads).transpose(1, 2)
+
+
+def merge_heads(x):
+    bs, heads, seq, d_head = x.shape
+    return x.transpose(1, 2).reshape(bs, seq, heads * d_head)
+
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model, n_heads):
+        super().__init__()
+        self.n_heads = n_heads
+        self.q_proj = nn.Linear(d_model, d_model)
+        self.k_proj = nn.Linear(d_model, d_model)
+        self.v_proj = nn.Linear(d_model, d_model)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def forward(self, query, key, value, mask=None):
+        q = split_heads(self.q_proj(query), self.n_heads)
+        k = split_heads(self.k_proj(key), self.n_heads)
+        v = split_heads(self.v_proj(value), self.n_heads)
+        if mask is not None and mask.dim() == 3:
+            mask = mask.unsqueeze(1)
+        s = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+        if mask is not None:
+            s = s.masked_fill(~mask, -math.inf)
+        return merge_heads(s.softmax(-1) @ v)
+
+
+def attention_parameters(d_model, n_heads, bias=True):
+    return 4 * (d_model * d_model + (d_model if bias else 0))
+
+
+def head_similarity(att):
+    return torch.einsum("bgqk,bhqk->bqgh", att, att).mean(dim=(0, 1))

@@ -1,0 +1,50 @@
+"""Material that tests of grading share: a small school, and one sandbox for all of them."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from proctor.grade import Plan, marker, rest, salt_of
+from proctor.sandbox import Limits
+from proctor.submissions import File
+
+
+def load(name: str) -> ModuleType:
+    """A module that lies beside the tests, under its own name: probes travel with their module."""
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+        assert spec is not None
+        assert spec.loader is not None
+        sys.modules[name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[name])
+    return sys.modules[name]
+
+
+@pytest.fixture(scope="session")
+def school() -> Any:
+    return load("school")
+
+
+@pytest.fixture(scope="session")
+def plan(school: Any) -> Plan:
+    return Plan(school.assignment, (None,), salt_of(1), Limits(seconds=4.0, memory_mb=512))
+
+
+@pytest.fixture(scope="session")
+def mark(plan: Plan) -> Iterator[Any]:
+    """Mark a submission that is given as text or as files: exercise -> result."""
+
+    def mark(*files: File | str) -> dict[str, Any]:
+        handed_in = [File("work.py", file.encode()) if isinstance(file, str) else file for file in files]
+        results, mark.notes, mark.code = marker(plan).mark(handed_in)  # type: ignore[attr-defined]
+        return {result.exercise: result for result in results}
+
+    yield mark
+    rest()

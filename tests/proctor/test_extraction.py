@@ -1,0 +1,203 @@
+"""What counts as a definition, what is left out, and files that are not code."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from proctor.extraction import LONGEST, extract
+from proctor.submissions import File
+
+
+def notebook(*cells: str | list[str], **more: object) -> File:
+    made = [{"cell_type": "code", "source": source} for source in cells]
+    return File("work.ipynb", json.dumps({"cells": made, "nbformat": 4, **more}).encode())
+
+
+def bound(file: File | str) -> list[str]:
+    source = extract(File("work.py", file.encode()) if isinstance(file, str) else file)
+    return [name for definition in source.definitions for name in sorted(definition.binds)]
+
+
+def problems(file: File | str) -> list[str]:
+    source = extract(File("work.py", file.encode()) if isinstance(file, str) else file)
+    return [problem.sentence for problem in source.problems]
+
+
+def test_definitions_are_kept_and_everything_else_is_left_out() -> None:
+    text = """
+import torch, math
+from torch import nn as layers
+SCALE = math.sqrt(2)
+TYPED: int = 3
+declared: int
+a, (b, *c) = 1, (2, 3)
+def f(x): return x
+async def g(): ...
+class C: pass
+h = lambda x: x
+plt.plot(f(1))
+print("hello")
+for i in range(3): total = i
+while True: pass
+f(3)
+del a
+assert SCALE
+SCALE += 1
+"""
+    expected = ["math", "torch", "layers", "SCALE", "TYPED", "a", "b", "c", "f", "g", "C", "h", "SCALE"]
+    assert bound(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("if x:\n    def f(): ...\nelse:\n    f = None", ["f"]),
+        ("if x:\n    f = 1\n    print(f)", []),
+        ("if __name__ == '__main__':\n    f = 1", []),
+        ("try:\n    import einops\nexcept ImportError:\n    print('no')", ["einops"]),
+        ("try:\n    run()\nexcept ImportError:\n    pass", []),
+        ("with torch.no_grad():\n    w = 1", ["w"]),
+        ("Layer.forward = f", ["Layer"]),
+        ("table['a'].x = 1", ["table"]),
+        ("@decorated\n@twice(3)\ndef f(): ...", ["f"]),
+    ],
+)
+def test_blocks_and_changes_in_place(text: str, names: list[str]) -> None:
+    assert bound(text) == names
+
+
+def test_a_local_name_is_not_a_need() -> None:
+    text = "def f(q, k):\n    weights = q @ k\n    return helper(weights) * SCALE\n"
+    (definition,) = extract(File("a.py", text.encode())).definitions
+    assert definition.needs == {"helper", "SCALE"}
+
+
+def test_needs_reach_into_nested_functions_defaults_and_decorators() -> None:
+    text = "@register\nclass C(Base):\n    size = SIZE\n    def f(self, x: Tensor = DEFAULT):\n        return [g(y) for y in x]\n"
+    (definition,) = extract(File("a.py", text.encode())).definitions
+    assert definition.needs == {"register", "Base", "SIZE", "Tensor", "DEFAULT", "g"}
+
+
+def test_statements_on_one_line_keep_their_text_and_line() -> None:
+    (a, b) = extract(File("a.py", "\nä = 'ü'; plot(ä); b = ä".encode())).definitions
+    assert (a.line, a.text, b.line, b.text) == (2, "ä = 'ü'", 2, "b = ä")
+
+
+@pytest.mark.parametrize(
+    "magic",
+    [
+        "%matplotlib inline",
+        "!pip install torch",
+        "!echo it's (",
+        "files = !ls",
+        "t = %timeit -o f()",
+        "torch?",
+        "?torch",
+        "%time f(",
+    ],
+)
+def test_lines_for_ipython_are_skipped(magic: str) -> None:
+    assert bound(notebook(f"a = 1\n{magic}\nb = 2\n{magic}\nc = 3")) == ["a", "b", "c"]
+
+
+def test_a_shell_line_may_go_on() -> None:
+    assert bound(notebook("a = 1\n!pip install \\\n    torch \\\n  numpy\nif a:\n    !ls\nb = 2")) == ["a", "b"]
+
+
+def test_a_percent_sign_in_ordinary_code_is_no_magic() -> None:
+    (definition,) = extract(notebook("a = (7\n     % 4)\n")).definitions
+    assert definition.text == "a = (7\n     % 4)"
+
+
+def test_cell_magics() -> None:
+    assert bound(notebook("%%time\na = 1", "%%bash\nls | b = 2", "\n%%capture out\nc = 3", "%%html\n<b>")) == ["a", "c"]
+
+
+def test_a_broken_cell_spoils_only_itself() -> None:
+    file = notebook("def f(): return 1", "def g(:\n    pass", "def h(): return 3")
+    assert bound(file) == ["f", "h"]
+    assert problems(file) == ["cell 2 of work.ipynb has a syntax error in line 1: invalid syntax."]
+    (problem,) = extract(file).problems
+    assert problem.mentions("g")
+    assert not problem.mentions("f")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"def f():\r\n    return 1\r\n",
+        b"\xef\xbb\xbfdef f():\n    return 1\n",
+        "def f():\n    return 1\n".encode("utf-16"),
+        "# -*- coding: gbk -*-\ndef f():\n    return '中'\n".encode("gbk"),
+        b"def f():\r    return 1\r",
+    ],
+)
+def test_encodings_and_line_ends(content: bytes) -> None:
+    assert [d.line for d in extract(File("a.py", content)).definitions] in ([1], [2])
+    assert [d.binds for d in extract(File("a.py", content)).definitions] == [{"f"}]
+
+
+@pytest.mark.parametrize("minor", range(6))
+def test_notebook_formats(minor: int) -> None:
+    assert bound(notebook(["def f():\n", "    return 1\n"], nbformat_minor=minor)) == ["f"]
+    with_bom = File("a.ipynb", b"\xef\xbb\xbf" + notebook("f = 1\r\ng = 2").content)
+    assert bound(with_bom) == ["f", "g"]
+
+
+def test_the_format_before_that() -> None:
+    cells = [{"cell_type": "code", "input": ["f = 1\n"]}, {"cell_type": "markdown", "source": "x"}]
+    assert bound(File("a.ipynb", json.dumps({"worksheets": [{"cells": cells}], "nbformat": 3}).encode())) == ["f"]
+
+
+def test_only_code_cells_count_and_are_counted() -> None:
+    cells = [{"cell_type": "markdown", "source": "# a = 1"}, {"cell_type": "code", "source": "b = 2"}]
+    (definition,) = extract(File("w.ipynb", json.dumps({"cells": cells}).encode())).definitions
+    assert definition.place == "cell 1 of w.ipynb"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("a.ipynb", bytes(range(256)), "a.ipynb could not be read: it is not a notebook (not valid JSON)."),
+        ("a.ipynb", b'{"cells": [', "a.ipynb could not be read: it is not a notebook (not valid JSON)."),
+        ("a.ipynb", b"[" * 100_000, "a.ipynb could not be read: it is not a notebook (not valid JSON)."),
+        ("a.ipynb", b"[1, 2]", "a.ipynb could not be read: it is not a notebook (it has no cells)."),
+        ("a.ipynb", b'{"cells": {"a": 1}}', "a.ipynb could not be read: it is not a notebook (it has no cells)."),
+        ("a.ipynb", b'{"worksheets": 7}', "a.ipynb could not be read: it is not a notebook (it has no cells)."),
+        ("a.ipynb", b'{"cells": [1, {"cell_type": "code"}]}', "a.ipynb has no code cell."),
+        ("a.py", b"\x89PNG\r\n\x00\x00", "a.py could not be read: it is not text."),
+        ("a.py", b"x = 1\0", "a.py could not be read: it is not text: it contains null bytes."),
+        ("a.py", b"# coding: klingon\nx = 1", "a.py could not be read: it is not text."),
+        ("a<b>\n.py", b"x = (", "a?b??.py has a syntax error in line 1: '(' was never closed."),
+    ],
+)
+def test_what_is_no_code_is_said_in_words(name: str, content: bytes, sentence: str) -> None:
+    source = extract(File(name, content))
+    assert [problem.sentence for problem in source.problems] == [sentence]
+    assert not source.definitions
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x = " + "(" * 50_000 + ")" * 50_000,
+        "x = " + "-" * 100_000 + "1",
+        "x = " + "[" * 150 + "]" * 150,
+        "x = " + "a." * 50_000 + "b",
+        "x = " + "not " * 20_000 + "a",
+        "x = " + "f(" * 20_000 + ")" * 20_000,
+        "x = " + "lambda: " * 20_000 + "1",
+        "x = f'" + "{" * 5_000 + "}" * 5_000 + "'",
+        "if a:\n" + "".join(" " * i + "if a:\n" for i in range(1, 300)) + " " * 300 + "x = 1",
+        "x = " + "1 + " * 50_000 + "1",
+        "x = " + "9" * 10_000,
+        "%magic\n" * 500,
+        "x = 1\n" * (LONGEST // 6 + 10),
+        "\ud800 = 1",
+    ],
+)
+def test_no_code_makes_us_fail(text: str) -> None:
+    source = extract(File("a.py", text.encode("utf-8", "surrogatepass")))
+    assert source.definitions or source.problems or "%magic" in text

@@ -1,0 +1,182 @@
+"""Marking one submission in a real sandbox: parts, stops, and what an honest student's mess costs (nothing)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from proctor.submissions import File
+
+
+def states(results: dict[str, Any]) -> dict[str, str]:
+    return {name: result.state for name, result in results.items()}
+
+
+ALL_PASSED = dict.fromkeys(["double", "shifted", "square", "share", "bump"], "passed")
+
+
+def test_a_right_submission(mark: Any, school: Any) -> None:
+    results = mark(school.code())
+    assert states(results) == ALL_PASSED
+    assert mark.notes == []
+    assert "def double" in mark.code
+
+
+def test_a_mistake_is_named_and_costs_what_builds_on_it_nothing(mark: Any, school: Any) -> None:
+    results = mark(school.code(double="def double(x):\n    return 3 * x"))
+    assert states(results) == ALL_PASSED | {"double": "not_yet"}
+    assert results["double"].misconception == "tripled"
+
+
+def test_a_part_that_is_not_there_costs_what_builds_on_it_nothing(mark: Any, school: Any) -> None:
+    assert states(mark(school.code(double=None))) == ALL_PASSED | {"double": "not_started"}
+    unstarted = "def double(x):\n    raise NotImplementedError"
+    assert states(mark(school.code(double=unstarted))) == ALL_PASSED | {"double": "not_started"}
+    assert states(mark(school.RIGHT["bump"])) == dict.fromkeys(ALL_PASSED, "not_started") | {"bump": "passed"}
+
+
+def test_a_part_of_ones_own_shape_is_kept_where_it_works(mark: Any, school: Any) -> None:
+    own = "def double(x, times=2):\n    return times * x"
+    results = mark(school.code(double=own, shifted="def shifted(x):\n    return double(x, times=2) + 1"))
+    assert states(results) == ALL_PASSED
+
+
+def test_parts_of_earlier_sheets_can_be_imported_those_of_the_same_sheet_cannot(mark: Any, school: Any) -> None:
+    imported = "from school_parts.lines import shifted\nsquare = lambda x: x * x\n" + school.RIGHT["bump"]
+    assert states(mark(imported))["bump"] == "passed"
+    results = mark("from school_parts.lines import double, shifted")
+    assert states(results)["double"] == "stopped"
+    assert "from school_parts.lines import double, shifted: No module named" in results["double"].message
+    results = mark("from school_parts.curves import bump")
+    assert states(results)["bump"] == "stopped"
+
+
+def test_the_reference_before_an_exercise_holds_nothing_of_it(school: Any) -> None:
+    first, second = school.assignment().sheets
+    assert "def double" in first.reference_before("shifted")
+    assert "def _times" in first.reference_before("shifted")
+    assert "shifted" not in first.reference_before("shifted")
+    assert "def " not in first.reference_before("double")
+    assert "def share" in second.reference_before("bump")
+    assert "bump" not in second.reference_before("bump")
+
+
+def test_ordinary_mess(mark: Any, school: Any) -> None:
+    cells = [
+        "%matplotlib inline\nimport matplotlib.pyplot as plt\nimport seaborn, nowhere_to_be_found\n!pip install x",
+        "import functools, warnings, torch\nSCALE = compute_something_that_is_not_there()\nTWO = int(2.0)",
+        "def helper(x, n):\n    print('x' * 1000)\n    warnings.warn('careful')\n    return x * n",
+        "double = functools.partial(helper, n=TWO)\nplt.plot(double(3))",
+        "def broken(:",
+        "@torch.no_grad()\ndef shifted(x): return double(x) + 1",
+        "for epoch in range(10**9): pass",
+        "class square:\n    def __new__(cls, x): return x * x",
+        "1 / 0",
+        "def share(x):\n    s = 1 / torch.exp(x[..., None] * 0 + x.flatten() - x[..., None]).sum(-1)\n    return s",
+        "bump = lambda x: shifted(x) * square(x)",
+    ]
+    notebook = {"cells": [{"cell_type": "code", "source": cell} for cell in cells]}
+    results = mark(File("work.ipynb", json.dumps(notebook).encode()))
+    assert states(results) == ALL_PASSED
+    assert mark.notes == ["cell 5 of work.ipynb has a syntax error in line 1: invalid syntax."]
+
+
+def test_several_files_are_one_submission(mark: Any, school: Any) -> None:
+    right = school.RIGHT
+    results = mark(
+        File("a/helpers.py", b"def times(x, n):\n    return x * n"),
+        File("a/one.py", b"from helpers import times\ndef double(x):\n    return times(x, 2)"),
+        File("a/two.py", (right["square"] + "\n" + right["share"]).encode()),
+        File("b/three.py", (right["shifted"] + "\n" + right["bump"]).encode()),
+    )
+    assert states(results) == ALL_PASSED
+
+
+def test_an_endless_answer_costs_itself_alone(mark: Any, school: Any) -> None:
+    results = mark(school.code(double="def double(x):\n    while True: pass"))
+    assert states(results) == ALL_PASSED | {"double": "stopped"}
+    assert "Your code was still running after 4 s." in results["double"].message
+    assert "It was looked at on three numbers." in results["double"].message
+
+
+def test_credit_for_what_was_right_before_the_stop(mark: Any, school: Any) -> None:
+    answer = "def double(x):\n    if x.dim() > 1:\n        import os; os._exit(3)\n    return 2 * x"
+    results = mark(school.code(double=answer))
+    assert states(results) == ALL_PASSED | {"double": "stopped"}
+    assert (results["double"].score, results["double"].probes_passed) == (0.5, 1)
+    assert "Your code ended its own process" in results["double"].message
+
+
+def test_a_constant_that_never_comes_costs_what_needs_it(mark: Any, school: Any) -> None:
+    answer = "def forever():\n    while True: pass\nTWO = forever()\ndef double(x):\n    return x * TWO"
+    results = mark(school.code(double=answer, shifted="def shifted(x):\n    return 2 * x + 1"))
+    assert states(results) == ALL_PASSED | {"double": "stopped"}
+    assert "It had not been called yet." in results["double"].message
+
+
+def test_a_submission_that_always_runs_out_of_time_does_not_hold_up_the_class(mark: Any, school: Any) -> None:
+    loop = "def {}(x):\n    while True: pass"
+    results = mark("\n".join(loop.format(name) for name in school.RIGHT))
+    assert states(results) == dict.fromkeys(ALL_PASSED, "stopped")
+    assert "This was not tried" in results["bump"].message
+
+
+def test_a_forbidden_call_and_one_that_hides(mark: Any, school: Any) -> None:
+    results = mark(school.code(share="def share(x):\n    return torch.softmax(x.flatten(), 0).view_as(x)"))
+    assert results["share"].score == 0
+    assert "You call torch's own softmax" in results["share"].message
+    hidden = """
+import threading
+def share(x):
+    found = []
+    thread = threading.Thread(target=lambda: found.append(torch.softmax(x.flatten(), 0).view_as(x)))
+    thread.start(); thread.join()
+    return found[0]
+"""
+    results = mark(school.code(share=hidden))
+    assert results["share"].score == 0
+    mentioned = "def share(x):\n    # not torch.softmax(x)\n    if x is None: return torch.softmax(x, 0)\n"
+    results = mark(school.code(share=mentioned + "    return x.exp() / x.exp().sum()"))
+    assert results["share"].state == "passed"
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("double = 3", "`double` is not something that can be called."),
+        ("@nonsense\ndef double(x): return 2 * x", "Your code raised NameError while double was being defined."),
+        ("def double(x):\n    return x +", "has a syntax error in line 2: invalid syntax."),
+        ("def double(x):\n    return missing(x)", "Your code raised NameError"),
+    ],
+)
+def test_what_cannot_be_used_is_said_in_words(mark: Any, answer: str, said: str) -> None:
+    results = mark(answer)
+    assert results["double"].state == "stopped"
+    assert results["double"].score == 0
+    assert said in results["double"].message
+
+
+def test_where_an_exception_was_raised(mark: Any) -> None:
+    results = mark("\nimport torch\n\n\ndef double(x):\n    y = torch.add(x, x)\n    return y[99]\n")
+    assert "work.py (double), line 7: `return y[99]`" in results["double"].message
+
+
+@pytest.mark.parametrize(
+    ("file", "note"),
+    [
+        (File("a.py", problem="a.py is empty."), "a.py is empty."),
+        (File("a.ipynb", b"\0\1\2"), "a.ipynb could not be read: it is not a notebook (not valid JSON)."),
+    ],
+)
+def test_a_file_that_cannot_be_read_says_so_everywhere(mark: Any, file: File, note: str) -> None:
+    results = mark(file)
+    assert states(results) == dict.fromkeys(ALL_PASSED, "not_started")
+    assert mark.notes == [note]
+    assert note in results["share"].message
+
+
+def test_nothing_at_all(mark: Any) -> None:
+    assert states(mark()) == dict.fromkeys(ALL_PASSED, "not_started")
+    assert mark.notes == ["There is no notebook and no .py file in this submission."]
