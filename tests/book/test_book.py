@@ -1,0 +1,248 @@
+"""The built book in a real browser with the network off: it reads, folds, finds, and fits a phone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlparse
+
+import pytest
+from bs4 import BeautifulSoup
+
+from qkv import authoring
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page, Request, Route
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+FIRST = "book/chapters/01_lookup.html"
+
+
+@pytest.fixture(scope="module")
+def html(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The real book, built strictly into a folder of its own."""
+    out = tmp_path_factory.mktemp("book")
+    said: list[str] = []
+    assert authoring.book(say=said.append, out=out) == 0, "\n".join(said)
+    return out / "_build" / "html"
+
+
+def pages(html: Path) -> list[str]:
+    """The pages that people read."""
+    return sorted(path.relative_to(html).as_posix() for path in (html / "book").rglob("*.html"))
+
+
+class Offline:
+    """A page that can load files of the book and nothing else; it remembers what it was refused and what went wrong."""
+
+    def __init__(self, page: Page, html: Path) -> None:
+        self.page, self.html = page, html
+        self.refused: list[str] = []
+        self.errors: list[str] = []
+        page.route("**/*", self._route)
+        page.on("requestfailed", self._failed)
+        page.on("console", lambda message: self.errors.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+
+    def _route(self, route: Route) -> None:
+        if route.request.url.startswith(("file:", "data:", "blob:")):
+            route.continue_()
+        else:
+            self.refused.append(route.request.url)
+            route.abort()
+
+    def _failed(self, request: Request) -> None:
+        if request.failure != "net::ERR_ABORTED":  # the browser left the page while it was loading
+            self.errors.append(f"failed to load {request.url}: {request.failure}")
+
+    def open(self, name: str) -> Page:
+        self.page.goto((self.html / name).as_uri())
+        self.page.wait_for_function("window.MathJax === undefined || window.MathJax.startup?.promise !== undefined")
+        self.page.evaluate("window.MathJax?.startup?.promise")
+        return self.page
+
+
+@pytest.fixture
+def offline(browser: Browser, html: Path) -> Iterator[Offline]:
+    context = browser.new_context(viewport=DESKTOP, color_scheme="light")
+    yield Offline(context.new_page(), html)
+    context.close()
+
+
+@pytest.fixture
+def phone(browser: Browser, html: Path) -> Iterator[Offline]:
+    context = browser.new_context(viewport=PHONE, color_scheme="dark", has_touch=True)
+    yield Offline(context.new_page(), html)
+    context.close()
+
+
+def overflow(page: Page) -> int:
+    """By how many pixels the page is wider than the window."""
+    return page.evaluate("document.documentElement.scrollWidth - window.innerWidth")  # type: ignore[no-any-return]
+
+
+def colour(page: Page, selector: str, name: str = "background-color") -> str:
+    return page.locator(selector).first.evaluate(f"e => getComputedStyle(e).getPropertyValue('{name}')")  # type: ignore[no-any-return]
+
+
+def test_no_page_needs_a_network_and_none_complains(offline: Offline) -> None:
+    for name in [*pages(offline.html), "index.html", "search.html", "genindex.html"]:
+        offline.open(name)
+        assert offline.refused == [], name
+        assert offline.errors == [], name
+
+
+def test_pages_fit_the_window_in_light(offline: Offline) -> None:
+    for name in pages(offline.html):
+        assert overflow(offline.open(name)) <= 0, name
+
+
+def test_pages_fit_a_phone_in_the_dark_with_everything_unfolded(phone: Offline) -> None:
+    for name in pages(phone.html):
+        page = phone.open(name)
+        assert colour(page, "body") != "rgb(255, 255, 255)", name
+        page.evaluate("document.querySelectorAll('details').forEach(e => e.open = true)")
+        assert overflow(page) <= 0, name
+
+
+def test_mathematics_is_typeset(offline: Offline) -> None:
+    page = offline.open(FIRST)
+    assert page.locator("mjx-container").count() > 20
+    script = "[...document.fonts].filter(f => f.family.includes('MJX') && f.status === 'loaded').length"
+    page.wait_for_function(f"{script} > 0")
+    for name in pages(offline.html):
+        page = offline.open(name)
+        assert page.locator("mjx-merror, [data-mjx-error]").count() == 0, name
+        assert "\\operatorname" not in page.locator("article").inner_text(), name
+
+
+def test_search_finds_a_chapter(offline: Offline) -> None:
+    page = offline.page
+    page.goto((offline.html / "search.html").as_uri() + "?q=softmax")
+    page.locator("ul.search li a").first.wait_for()
+    found = page.locator("ul.search").inner_text()
+    assert "Queries, keys, values" in found
+    assert offline.refused == []
+
+
+def test_the_search_button_opens_the_search(offline: Offline) -> None:
+    page = offline.open("book/index.html")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("query")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/search.html?q=query*")
+    page.locator("ul.search li a").first.wait_for()
+
+
+def test_a_solution_is_folded_until_it_is_asked_for(offline: Offline) -> None:
+    page = offline.open(FIRST)
+    drawer = page.locator(".tag_solution details").first
+    code = drawer.locator("pre")
+    assert not code.is_visible()
+    assert page.locator(".admonition.exercise").first.get_by_text("raise NotImplementedError").is_visible()
+    drawer.get_by_text("Show solution").click()
+    assert code.is_visible()
+    assert "keepdim" in code.inner_text()
+    drawer.get_by_text("Hide solution").click()
+    assert not code.is_visible()
+    drawer.locator("summary").focus()
+    page.keyboard.press("Enter")
+    assert code.is_visible()
+
+
+def test_each_exercise_shows_that_its_solution_passes(offline: Offline) -> None:
+    for name in pages(offline.html):
+        page = offline.open(name)
+        exercises = page.locator(".admonition.exercise").count()
+        assert page.locator(".tag_check .proctor-card.passed").count() == exercises, name
+        assert page.locator(".tag_solution details").count() == exercises, name
+
+
+def test_dark_and_light_can_be_chosen(offline: Offline) -> None:
+    page = offline.open(FIRST)
+    light = colour(page, "body")
+    for _ in range(3):  # auto, dark, light: whatever comes first
+        if page.locator("html").get_attribute("data-theme") == "dark":
+            break
+        page.locator(".theme-switch-button").first.click()
+    assert page.locator("html").get_attribute("data-theme") == "dark"
+    assert colour(page, "body") != light
+    figure = page.locator(".cell_output img").first
+    assert "invert" in figure.evaluate("e => getComputedStyle(e).filter")
+    assert colour(page, ".cell_output img") == "rgba(0, 0, 0, 0)"
+
+
+def test_a_wide_equation_scrolls_by_itself_on_a_phone(phone: Offline) -> None:
+    page = phone.open(FIRST)
+    wide = page.locator("div.math mjx-container").evaluate_all(
+        "all => all.filter(e => e.scrollWidth > e.clientWidth + 1).length"
+    )
+    assert wide > 0  # or this test looks at nothing
+    assert overflow(page) <= 0
+
+
+def test_figures_are_large_enough_to_read_on_a_phone(phone: Offline) -> None:
+    page = phone.open(FIRST)
+    widths = page.locator(".cell_output img").evaluate_all(
+        "all => all.filter(e => e.checkVisibility()).map(e => e.clientWidth)"
+    )
+    assert widths
+    assert min(widths) >= 500
+
+
+def test_every_picture_has_words(html: Path) -> None:
+    for name in pages(html):
+        soup = BeautifulSoup((html / name).read_text("utf-8"), "html.parser")
+        for image in soup.select("article img"):
+            assert len(str(image.get("alt", ""))) > 20, f"{name}: {image}"
+
+
+def test_every_link_leads_somewhere(html: Path) -> None:
+    soups = {name: BeautifulSoup((html / name).read_text("utf-8"), "html.parser") for name in pages(html)}
+    for name, soup in soups.items():
+        for link in soup.select("a[href]"):
+            url = urlparse(str(link["href"]))
+            if url.scheme or not (url.path or url.fragment):
+                continue
+            target = (html / name).parent.joinpath(unquote(url.path)).resolve() if url.path else html / name
+            assert target.exists(), f"{name} links to {link['href']}"
+            page = soups.get(target.relative_to(html).as_posix()) if target.suffix == ".html" else None
+            if url.fragment and page is not None:
+                assert page.find(id=url.fragment), f"{name} links to {link['href']}"
+
+
+def test_each_chapter_offers_its_student_edition(html: Path, root: Path) -> None:
+    for chapter in authoring.Course(root).chapters():
+        page = BeautifulSoup((html / "book" / "chapters" / f"{chapter.name}.html").read_text("utf-8"), "html.parser")
+        assert page.select_one(f'.edition a[href="../../notebooks/{chapter.name}.ipynb"]')
+        assert (html / "notebooks" / f"{chapter.name}.ipynb").read_bytes() == chapter.student.read_bytes()
+
+
+def test_text_can_be_read_against_its_ground(offline: Offline, phone: Offline) -> None:
+    """Contrast of at least 4.5 (AA) for what we coloured ourselves, in light and in dark."""
+    script = """selector => {
+      const parse = c => c.match(/[\\d.]+/g).map(Number);
+      const light = c => { const [r, g, b] = c.map(v => (v /= 255) <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4);
+                           return .2126 * r + .7152 * g + .0722 * b; };
+      const ground = e => { for (; e; e = e.parentElement) { const c = parse(getComputedStyle(e).backgroundColor);
+                              if (c.length < 4 || c[3] > 0) return c.slice(0, 3); } return [255, 255, 255]; };
+      const seen = [...document.querySelectorAll(selector)].filter(e => e.checkVisibility() && e.textContent.trim());
+      return seen.slice(0, 40).map(e => {
+        const [a, b] = [light(parse(getComputedStyle(e).color).slice(0, 3)), light(ground(e))].sort((x, y) => y - x);
+        return [(a + .05) / (b + .05), e.textContent.trim().slice(0, 30)]; });
+    }"""
+    selectors = [
+        "article p", "article a:not(.headerlink)", "article code", ".admonition-title", ".facts", ".forbidden",
+        ".edition", ".verdict",
+        ".highlight .k", ".highlight .s2", ".highlight .c1", ".highlight .mi", ".highlight .nf", ".highlight .sd",
+        ".eqno", ".proctor-card .state", ".proctor-card .count", "summary p", ".bd-links a", "th", "td", ".output pre",
+    ]  # fmt: skip
+    for mode in (offline, phone):
+        page = mode.open(FIRST)
+        for selector in selectors:
+            for ratio, text in page.evaluate(script, selector):
+                theme = page.locator("html").get_attribute("data-theme")
+                assert ratio >= 4.5, f"{theme}: {selector} {text!r} has a contrast of {ratio:.1f}"

@@ -1,0 +1,108 @@
+"""The real chapters: their editions are fresh and whole, and chapter, exercises and table of contents agree."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+import yaml
+
+from qkv import authoring, exercises
+from qkv.authoring.chapter import Code, Prose, Task, read
+from qkv.authoring.course import Chapter, Course
+
+ROOT = Path(__file__).resolve().parents[2]
+COURSE = Course(ROOT)
+CHAPTERS = COURSE.chapters()
+CLOSING = ["What to take away", "Break it", "Further reading"]
+
+each_chapter = pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.name)
+
+
+def headings(chapter: Chapter) -> list[str]:
+    prose = "\n".join(part.text for part in read(chapter, COURSE) if isinstance(part, Prose))
+    return [re.sub(r"[`*]", "", line.lstrip("#").strip()) for line in prose.splitlines() if line.startswith("#")]
+
+
+def test_every_edition_is_what_its_source_gives() -> None:
+    said: list[str] = []
+    assert authoring.build(check=True, course=COURSE, say=said.append) == 0, "\n".join(said)
+
+
+def test_the_table_of_contents_has_every_chapter_in_order() -> None:
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))
+    listed = [chapter["file"] for part in toc["parts"] for chapter in part["chapters"]]
+    assert [name for name in listed if name.startswith("book/chapters/")] == [
+        f"book/chapters/{c.name}" for c in CHAPTERS
+    ]
+
+
+def test_the_first_page_leads_to_every_chapter() -> None:
+    index = (ROOT / "book" / "index.md").read_text("utf-8")
+    for chapter in CHAPTERS:
+        assert f"](chapters/{chapter.name}.md)" in index
+
+
+@each_chapter
+def test_a_chapter_has_exactly_its_exercises_in_order(chapter: Chapter) -> None:
+    tasks = [part.name for part in read(chapter, COURSE) if isinstance(part, Task)]
+    assert tasks == [exercise.name for exercise in exercises.of_chapter(chapter.stem)]
+
+
+@each_chapter
+def test_the_section_that_a_card_names_is_in_the_chapter(chapter: Chapter) -> None:
+    found = headings(chapter)
+    for exercise in exercises.of_chapter(chapter.stem):
+        assert exercise.section in found, f"{exercise.name} sends the student to {exercise.section!r}"
+
+
+@each_chapter
+def test_a_chapter_opens_and_closes_as_all_do(chapter: Chapter) -> None:
+    parts = read(chapter, COURSE)
+    assert isinstance(parts[0], Prose)
+    assert parts[0].text.startswith("# ")
+    assert ":class: opening" in parts[0].text
+    first = next(part for part in parts if isinstance(part, Code))
+    assert "setup" in first.tags
+    for needed in ("figures.use()", "torch.manual_seed(", "torch.set_num_threads(1)"):
+        assert needed in first.source
+    assert headings(chapter)[-len(CLOSING) :] == CLOSING
+
+
+@each_chapter
+def test_the_student_edition_gives_nothing_away(chapter: Chapter) -> None:
+    notebook = nbformat.read(chapter.student, as_version=4)
+    nbformat.validate(notebook)
+    cells = {cell.id: cell for cell in notebook.cells}
+    assert not any(cell.get("outputs") for cell in notebook.cells)
+    for exercise in exercises.of_chapter(chapter.stem):
+        stub = cells[exercise.name.replace("_", "-")]
+        assert "raise NotImplementedError" in stub.source
+        assert (ast.get_docstring(ast.parse(stub.source).body[0]) or "").strip()  # type: ignore[arg-type]
+        assert cells[f"check-{exercise.name.replace('_', '-')}"].source == f"check({exercise.name})"
+    assert not re.search(r"\b(TODO|FIXME|XXX)\b", nbformat.writes(notebook))
+
+
+@each_chapter
+def test_the_solved_edition_ran_without_a_fault(chapter: Chapter) -> None:
+    from qkv.authoring.run import output_faults
+
+    notebook = nbformat.read(chapter.solved, as_version=4)
+    assert output_faults(notebook) == []
+    ran = [cell.execution_count for cell in notebook.cells if cell.cell_type == "code"]
+    assert ran == list(range(1, len(ran) + 1))
+
+
+@each_chapter
+def test_claims_have_an_id_of_their_own(chapter: Chapter) -> None:
+    everywhere = [
+        found
+        for other in CHAPTERS
+        for found in re.findall(r"^# claim: (.+)$", other.source.read_text("utf-8"), re.MULTILINE)
+    ]
+    for claim in re.findall(r"^# claim: (.+)$", chapter.source.read_text("utf-8"), re.MULTILINE):
+        assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", claim)
+        assert everywhere.count(claim) == 1, f"the claim {claim} stands twice"
