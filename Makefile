@@ -32,7 +32,7 @@ format: $(ENV) ## let ruff mend what it can
 	@$(BIN)/ruff check --fix && $(BIN)/ruff format
 
 demo: $(ENV) ## grade the sample class in examples/class and show its summary
-	@$(QKV) grade examples/class --out _build/demo --seed 1
+	@$(QKV) grade examples/class --out _build/demo --seed 1 --timeout 10
 	@if [ -n "$$DISPLAY$$WAYLAND_DISPLAY" ] || [ "$$(uname)" = Darwin ]; then \
 	  $(BIN)/python -m webbrowser "file://$(CURDIR)/_build/demo/summary.html"; fi
 
