@@ -1,0 +1,140 @@
+"""Chapter 02: a mistake is called by its name however it is written, and two at once by both names."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from proctor import Examiner, Result
+from qkv.exercises.scaling import attention_exercise, entropy_exercise, jacobian_exercise, variance_exercise
+
+Hide = Callable[[Tensor, Tensor], Tensor]
+
+# Ways to hide scores where `hidden` is True. They agree wherever a row keeps a key, whichever way the mask is read.
+WAYS: dict[str, Hide] = {
+    "minus infinity": lambda s, hidden: s.masked_fill(hidden, -math.inf),
+    "-1e9": lambda s, hidden: s.masked_fill(hidden, -1e9),
+    "smallest float": lambda s, hidden: s.masked_fill(hidden, torch.finfo(s.dtype).min),
+    "added": lambda s, hidden: s + hidden.to(s.dtype) * -1e9,
+    "where": lambda s, hidden: torch.where(hidden, torch.full_like(s, -math.inf), s),
+}
+ways = pytest.mark.parametrize("hide", WAYS.values(), ids=WAYS)
+salts = pytest.mark.parametrize("salt", ["", "a", "b"])
+
+
+def attend(
+    hide: Hide, *, divisor: Any = math.sqrt, hidden: Any = torch.logical_not, dim: int = -1
+) -> Callable[..., Any]:
+    def scaled_dot_product_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Any:
+        scores = q @ k.transpose(-2, -1) / divisor(q.shape[-1])
+        if mask is not None:
+            scores = hide(scores, hidden(mask))
+        weights = scores.softmax(dim)
+        return weights @ v, weights
+
+    return scaled_dot_product_attention
+
+
+@cache
+def examiner(salt: str) -> Examiner:
+    return Examiner(attention_exercise, salt)
+
+
+def examine(answer: Callable[..., Any], salt: str) -> Result:
+    return examiner(salt).examine(answer)
+
+
+def one(d: int) -> float:
+    return 1.0
+
+
+@ways
+@salts
+def test_every_way_to_hide_is_right(hide: Hide, salt: str) -> None:
+    assert examine(attend(hide), salt).state == "passed"
+
+
+@ways
+@salts
+def test_unscaled(hide: Hide, salt: str) -> None:
+    assert examine(attend(hide, divisor=one), salt).misconception == "unscaled"
+
+
+@ways
+@salts
+def test_mask_reversed(hide: Hide, salt: str) -> None:
+    assert examine(attend(hide, hidden=torch.clone), salt).misconception == "mask_reversed"
+
+
+@ways
+@salts
+def test_softmax_over_queries(hide: Hide, salt: str) -> None:
+    assert examine(attend(hide, dim=-2), salt).misconception == "softmax_over_queries"
+
+
+@ways
+@salts
+def test_two_at_once(hide: Hide, salt: str) -> None:
+    result = examine(attend(hide, divisor=one, hidden=torch.clone), salt)
+    assert result.misconception == "unscaled + mask_reversed"
+    assert len(result.explanations) == 2
+    assert "not divided by the square root of d_k" in result.message
+    assert "you hide what is allowed" in result.message
+    result = examine(attend(hide, divisor=lambda d: d, dim=-2), salt)
+    assert result.misconception == "divided_by_d_k + softmax_over_queries"
+
+
+@pytest.mark.parametrize("fill", [0.0, -1e-9])
+def test_a_fill_near_zero(fill: float) -> None:
+    result = examine(attend(lambda s, hidden: s.masked_fill(hidden, fill)), "")
+    assert result.misconception == "hidden_scores_set_to_zero"
+
+
+@salts
+def test_no_row_or_column_of_a_mask_is_all_one_value(salt: str) -> None:
+    """A row without a key is undefined, and so would be a reversed mask of a row that sees everything."""
+    seen: list[Tensor] = []
+
+    def watching(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Any:
+        if mask is not None:
+            seen.append(mask)
+        return attention_exercise.reference(q, k, v, mask)
+
+    examine(watching, salt)
+    masks = [m for m in seen if m.dim() >= 2 and m.shape[-2] > 1 and not m.is_meta]
+    assert len(masks) >= 3
+    for mask in masks:
+        for dim in (-1, -2):
+            assert mask.any(dim).all()
+            assert not mask.all(dim).any()
+
+
+def test_a_variance_with_two_mistakes() -> None:
+    result = Examiner(variance_exercise).examine(lambda d, sigma, mean=0.0: d**2 * sigma**4)
+    assert result.misconception == "mean_forgotten + width_squared"
+
+
+def test_the_jacobian_of_a_single_row_names_the_batch() -> None:
+    result = Examiner(jacobian_exercise).examine(lambda p: torch.diag(p) - p.view(-1, 1) @ p.view(1, -1))
+    assert result.misconception == "one_row_at_a_time"
+
+
+@pytest.mark.parametrize("epsilon", [1e-12, 1e-10])
+def test_an_epsilon_that_nobody_can_see_passes(epsilon: float) -> None:
+    answer = lambda weights: -(weights * (weights + epsilon).log()).sum(-1)  # noqa: E731
+    assert Examiner(entropy_exercise).examine(answer).state == "passed"
+
+
+@salts
+@pytest.mark.parametrize("epsilon", [1e-9, 1e-8, 1e-6])
+def test_an_epsilon_that_float64_can_see_is_told_so(epsilon: float, salt: str) -> None:
+    answer = lambda weights: -(weights * (weights + epsilon).log()).sum(-1)  # noqa: E731
+    result = Examiner(entropy_exercise, salt).examine(answer)
+    assert result.state == "not_yet"
+    assert "A small number added to every weight" in result.message
