@@ -7,7 +7,7 @@ QKV := $(BIN)/qkv
 ENV := .venv/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help start test book build lint format lock demo bench clean
+.PHONY: help start test book build lint format demo lock clean
 
 help: ## list what make can do
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10

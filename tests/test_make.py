@@ -1,0 +1,142 @@
+"""The two commands on machines that lack something: they say what, and what to do."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Path:
+    """A folder of programs, for PATH: what every system has, and neither Chromium nor bubblewrap."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("bash", "env", "uname", "id", "mktemp", "rm", "cat"):
+        (programs / name).symlink_to(str(shutil.which(name)))
+    return programs
+
+
+def put(programs: Path, name: str, script: str) -> None:
+    path = programs / name
+    path.unlink(missing_ok=True)
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+
+
+def tools(programs: Path, *packages: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [ROOT / ".ci" / "tools", *packages], env={"PATH": str(programs)}, capture_output=True, text=True, check=False
+    )
+
+
+def test_nothing_happens_when_all_is_there(bare: Path) -> None:
+    for name in ("chromium", "bwrap"):
+        put(bare, name, "exit 0")
+    done = tools(bare, "chromium", "bubblewrap")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_as_root_apt_installs_what_is_missing(bare: Path, tmp_path: Path) -> None:
+    put(bare, "bwrap", "exit 0")
+    put(bare, "id", "echo 0")
+    put(bare, "apt-get", f'echo "$@" >> {tmp_path}/asked')
+    assert tools(bare, "chromium", "bubblewrap").returncode == 0
+    assert (tmp_path / "asked").read_text().splitlines() == ["update", "install -y --no-install-recommends chromium"]
+
+
+def test_an_ordinary_user_gets_the_command(bare: Path) -> None:
+    put(bare, "id", "echo 1000")
+    put(bare, "apt-get", "exit 1")
+    put(bare, "uname", "echo Linux")
+    done = tools(bare, "chromium", "bubblewrap")
+    assert done.returncode == 1
+    command = "sudo apt-get update && sudo apt-get install -y chromium bubblewrap"
+    assert done.stderr == f"Missing: chromium bubblewrap. Run: {command}\n"
+
+
+def test_on_a_mac_it_names_what_is_missing(bare: Path) -> None:
+    put(bare, "uname", "echo Darwin")
+    done = tools(bare, "chromium", "bubblewrap")
+    assert done.returncode == 1
+    assert done.stderr.startswith("Missing: chromium. Install it with your system's package manager"), (
+        "no bwrap on macOS"
+    )
+
+
+def test_a_failed_installation_shows_what_apt_said(bare: Path) -> None:
+    put(bare, "id", "echo 0")
+    put(bare, "apt-get", "echo 'E: no such package' >&2; exit 100")
+    done = tools(bare, "chromium")
+    assert done.returncode == 1
+    assert "E: no such package" in done.stderr
+
+
+# ---- make
+
+
+def make(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    return subprocess.run(["make", *arguments], cwd=folder, env=environment, capture_output=True, text=True)
+
+
+def test_make_alone_lists_what_it_can_do() -> None:
+    shown = make(ROOT).stdout.splitlines()
+    targets = [line.split()[0] for line in shown]
+    assert {"start", "test", "book", "build", "lint", "demo"} <= set(targets)
+    phony = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.M)
+    assert phony is not None
+    assert sorted(targets) == sorted(phony[1].split()), "each target is explained, and none is missing"
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """The files that making an environment needs, in a folder of their own."""
+    folder = tmp_path / "a clone"
+    shutil.copytree(ROOT / ".ci", folder / ".ci")
+    for name in ("Makefile", "requirements.lock", "pyproject.toml"):
+        shutil.copy(ROOT / name, folder)
+    return folder
+
+
+def test_an_old_python_is_refused(clone: Path) -> None:
+    put(clone, "python", "exit 1")
+    done = make(clone, "PYTHON=./python", "start")
+    assert done.returncode != 0
+    assert "QKV needs Python 3.11 or newer. Name one: make PYTHON=/path/to/python3.11 start" in done.stderr
+
+
+# stands in for Python: notes how it is called, and "makes" an environment
+PYTHON = """echo "$*" >> calls
+case "$*" in *--clear*)
+  mkdir -p .venv/bin && cp python .venv/bin/python && cp python .venv/bin/qkv;;
+esac"""
+
+
+def test_the_environment_is_made_once_and_again_when_it_must(clone: Path) -> None:
+    put(clone, "python", PYTHON)
+    calls = clone / "calls"
+
+    def installs() -> list[str]:
+        done = make(clone, "PYTHON=./python", "book")
+        assert done.returncode == 0, done.stderr
+        lines = calls.read_text().splitlines() if calls.exists() else []
+        calls.unlink(missing_ok=True)
+        asked = [line for line in lines if " install " in line or "--clear" in line]
+        return [line.split("--disable-pip-version-check ")[-1] for line in asked]
+
+    torch = next(line for line in (clone / "requirements.lock").read_text().splitlines() if line.startswith("torch=="))
+    packages = [torch, "-r requirements.lock", "--no-deps --no-build-isolation -e ."]
+    assert installs() == ["-m venv --clear .venv", *packages], "torch first: whatever else needs it then finds it"
+    assert installs() == []
+    os.utime(clone / "requirements.lock", (2e9, 2e9))
+    os.utime(clone / ".venv" / "ready", (1e9, 1e9))
+    assert installs() == packages
+    (clone / ".venv" / "ready").write_text("/another/folder")
+    assert installs() == ["-m venv --clear .venv", *packages]
