@@ -9,11 +9,14 @@ from typing import Any
 
 import nbformat
 
-from qkv.authoring.chapter import Part, Task, read
+from qkv.authoring.chapter import Code, Part, Task, read
 from qkv.authoring.course import AuthoringError, Chapter, Course
 from qkv.authoring.editions import solved_edition, student_edition
 from qkv.authoring.freshness import fingerprint
+from qkv.authoring.reading import shorten_alt
 from qkv.authoring.run import run, tidy
+
+COLUMN = 87  # characters of code in the book's column of 688 pixels
 
 
 def build(
@@ -84,7 +87,33 @@ def _build(chapter: Chapter, course: Course, check: bool, force: bool, say: Call
         run(solved, chapter)
         seconds = time.monotonic() - started
     _write(chapter.solved, solved, chapter, say, seconds)
+    for note in too_wide(parts, solved):
+        say(f"  note     {chapter.where()}: {note}")
     return 0
+
+
+def too_wide(parts: list[Part], solved: nbformat.NotebookNode) -> list[str]:
+    """Lines that the page cannot show whole: code scrolls, what it prints is wrapped."""
+    code = [
+        part.line
+        for part in parts
+        if isinstance(part, Code)
+        for line in shorten_alt(part.source).splitlines()
+        if len(line) > COLUMN
+    ]
+    printed = [
+        line
+        for cell in _code(solved)
+        for output in cell.outputs
+        for line in (output.get("text") or output.get("data", {}).get("text/plain", "")).splitlines()
+        if len(line) > COLUMN and "image/png" not in output.get("data", {})
+    ]
+    notes = (
+        [f"{len(code)} lines of code are wider than the page ({COLUMN}), first in the cell at {code[0]}"]
+        if code
+        else []
+    )
+    return notes + ([f"printed lines are wider than the page ({COLUMN}): {printed[0]!r}"] if printed else [])
 
 
 def carry_outputs(stored: nbformat.NotebookNode, notebook: nbformat.NotebookNode) -> None:
@@ -144,7 +173,7 @@ def _write(
 
 
 def _without_source(course: Course, say: Callable[[str], None]) -> int:
-    known = {chapter.name for chapter in course.chapters()}
+    known = {chapter.name for chapter in course.on_disk()}
     lost = [
         path
         for folder in ("notebooks", "solutions")

@@ -70,7 +70,7 @@ def read(chapter: Chapter, course: Course, text: str | None = None) -> list[Part
 
 
 def without_links_ahead(text: str, written: set[int]) -> str:
-    """A link to a chapter whose number nobody has taken yet is its text alone, until that chapter is there."""
+    """A link to a chapter whose number is not in `_toc.yml` yet is its text alone, until that chapter is there."""
     return LINK.sub(lambda link: link[0] if int(link["number"]) in written else link["text"], text)
 
 

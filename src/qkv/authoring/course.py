@@ -5,7 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+
+import yaml
+
+NAME = re.compile(r"\d\d_\w+")  # 01_lookup
 
 
 class AuthoringError(Exception):
@@ -87,20 +91,36 @@ class Course:
         )
 
     def chapters(self, only: Iterable[str] | None = None) -> list[Chapter]:
-        """All chapters in order, or those whose stem, number or file name is asked for."""
-        found = [
-            Chapter(self.root, path.stem)
-            for path in sorted((self.root / "book" / "chapters").glob("*.md"))
-            if re.fullmatch(r"\d\d_\w+", path.stem)
-        ]
+        """The chapters in the order of `_toc.yml`; or those asked for by stem, number or file name.
+
+        A file in `book/chapters` that `_toc.yml` does not list is a draft: it is built when it is asked for.
+        """
+        listed = self._listed()
         if only is None:
-            return found
+            return listed
         wanted = list(only)
-        unknown = [w for w in wanted if not any(_is_called(chapter, w) for chapter in found)]
+        known = [*listed, *(draft for draft in self.on_disk() if draft not in listed)]
+        unknown = [w for w in wanted if not any(_is_called(chapter, w) for chapter in known)]
         if unknown:
-            known = ", ".join(chapter.stem for chapter in found) or "none yet"
-            raise AuthoringError(f"No chapter {', '.join(unknown)} in book/chapters; there are: {known}.")
-        return [chapter for chapter in found if any(_is_called(chapter, w) for w in wanted)]
+            names = ", ".join(chapter.stem for chapter in known) or "none yet"
+            raise AuthoringError(f"No chapter {', '.join(unknown)} in book/chapters; there are: {names}.")
+        return [chapter for chapter in known if any(_is_called(chapter, w) for w in wanted)]
+
+    def on_disk(self) -> list[Chapter]:
+        """Every chapter that has a source, drafts too."""
+        found = sorted((self.root / "book" / "chapters").glob("*.md"))
+        return [Chapter(self.root, path.stem) for path in found if NAME.fullmatch(path.stem)]
+
+    def _listed(self) -> list[Chapter]:
+        toc = yaml.safe_load((self.root / "_toc.yml").read_text(encoding="utf-8"))
+        files = [PurePosixPath(entry["file"]) for part in toc.get("parts", []) for entry in part["chapters"]]
+        found = [Chapter(self.root, file.name) for file in files if NAME.fullmatch(file.name)]
+        missing = [chapter.where() for chapter in found if not chapter.source.is_file()]
+        if missing:
+            raise AuthoringError(
+                f"_toc.yml lists {', '.join(missing)}, which does not exist: write it, or take it out."
+            )
+        return found
 
 
 def _is_called(chapter: Chapter, wanted: str) -> bool:

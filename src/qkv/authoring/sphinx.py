@@ -51,13 +51,17 @@ def read_page(text: str, root: str, name: str) -> Any:
 def read_chapters(app: Sphinx) -> None:
     """Give MyST-NB a reader for each chapter. It matches by the end of the path, so one file is a suffix."""
     root = str(app.srcdir)
+    try:
+        chapters = Course(Path(root)).chapters()
+    except AuthoringError as error:
+        raise BookError(str(error)) from None
     readers = {
         str(chapter.source.relative_to(root)): (
             "qkv.authoring.sphinx.read_page",
             {"root": root, "name": chapter.name},
             False,
         )
-        for chapter in Course(Path(root)).chapters()
+        for chapter in chapters
     }
     config = app.env.mystnb_config  # type: ignore[attr-defined]
     if config.execution_mode != "off":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import nbformat
 import pytest
@@ -41,6 +42,22 @@ def test_chapters_are_found_by_stem_number_and_name(tiny: Course) -> None:
         assert [c.number for c in tiny.chapters([wanted])] == [2]
     with pytest.raises(AuthoringError, match=r"No chapter third in book/chapters; there are: tiny, second."):
         tiny.chapters(["third"])
+
+
+def test_a_draft_is_built_when_it_is_asked_for(tiny: Course) -> None:
+    toc = tiny.root / "_toc.yml"
+    toc.write_text(toc.read_text("utf-8").replace("  - file: book/chapters/02_second\n", ""), "utf-8")
+    assert [c.name for c in tiny.chapters()] == ["01_tiny"]
+    assert [c.name for c in tiny.chapters(["second"])] == ["02_second"]
+    assert [c.name for c in tiny.on_disk()] == ["01_tiny", "02_second"]
+
+
+def test_a_chapter_that_is_listed_but_not_written_is_told(tiny: Course) -> None:
+    chapter(tiny, "second").source.unlink()
+    with pytest.raises(
+        AuthoringError, match=r"_toc.yml lists book/chapters/02_second.md, which does not exist: write it"
+    ):
+        tiny.chapters()
 
 
 def test_the_parts_of_a_chapter_know_their_lines(tiny: Course) -> None:
@@ -205,6 +222,8 @@ def test_force_runs_again(built: Course, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_an_edition_whose_chapter_is_gone_is_stale(built: Course) -> None:
     chapter(built, "second").source.unlink()
+    toc = built.root / "_toc.yml"
+    toc.write_text(toc.read_text("utf-8").replace("  - file: book/chapters/02_second\n", ""), "utf-8")
     code, said = run_build(built, check=True)
     assert code == 1
     assert "stale    notebooks/02_second.ipynb has no chapter in book/chapters; delete it" in said
@@ -217,6 +236,18 @@ def test_a_cell_that_fails_is_told_and_writes_nothing(tiny: Course) -> None:
     assert "failed   book/chapters/02_second.md: a cell failed." in said
     assert "ZeroDivisionError" in said
     assert not chapter(tiny, "second").solved.exists()
+
+
+def test_lines_that_do_not_fit_the_page_are_told(tiny: Course) -> None:
+    edit(tiny, "print(1 + 1)", f"print('{'x' * 90}')", "second")
+    code, said = run_build(tiny, "second")
+    assert code == 0
+    line = chapter(tiny, "second").source.read_text("utf-8").splitlines().index(f"print('{'x' * 90}')")
+    assert (
+        f"note     book/chapters/02_second.md: 1 lines of code are wider than the page (87), first in the cell at {line}"
+        in said
+    )
+    assert "note     book/chapters/02_second.md: printed lines are wider than the page (87): 'xxx" in said
 
 
 def test_an_unknown_chapter_is_told(tiny: Course) -> None:
@@ -248,21 +279,22 @@ def test_the_fingerprint_follows_the_modules_that_a_chapter_reaches(tiny: Course
         "exercises/second.py": "",
         "model/earlier.py": "",
         "model/later.py": "",
+        "../proctor/result.py": "",
         "checking.py": "",
     }
     for name, text in files.items():
-        (source / name).parent.mkdir(exist_ok=True)
+        (source / name).resolve().parent.mkdir(exist_ok=True)
         (source / name).write_text(text, "utf-8")
     cells = [
         "from qkv import check, figures\nfrom qkv.figures.tiny import plot",
         "%time x\n",
         "import qkv.tasks.retrieval as r",
     ]
-    found = {path.relative_to(source).as_posix() for path in reached(chapter(tiny), cells)}
+    found = {os.path.relpath(path, source).replace(os.sep, "/") for path in reached(chapter(tiny), cells)}
     assert found == {
         "figures/__init__.py", "figures/style.py", "figures/tiny.py", "figures/tiny.html",
         "tasks/retrieval.py", "tasks/words.py",
-        "exercises/tiny.py", "model/tiny.py", "model/earlier.py", "checking.py",
+        "exercises/tiny.py", "model/tiny.py", "model/earlier.py", "../proctor/result.py",
     }  # fmt: skip
     notebook = solved_edition(tiny, chapter(tiny), read(chapter(tiny), tiny))
     before = fingerprint(chapter(tiny), notebook)
