@@ -243,10 +243,7 @@ def test_lines_that_do_not_fit_the_page_are_told(tiny: Course) -> None:
     code, said = run_build(tiny, "second")
     assert code == 0
     line = chapter(tiny, "second").source.read_text("utf-8").splitlines().index(f"print('{'x' * 90}')")
-    assert (
-        f"note     book/chapters/02_second.md: 1 lines of code are wider than the page (87), first in the cell at {line}"
-        in said
-    )
+    assert f"02_second.md: 1 lines of code are wider than the page (87), first in the cell at {line}" in said
     assert "note     book/chapters/02_second.md: printed lines are wider than the page (87): 'xxx" in said
 
 
