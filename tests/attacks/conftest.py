@@ -1,4 +1,4 @@
-"""Sandboxes for the attacks: each real tier, as whoever runs the tests and, if that is root, as an ordinary user too."""
+"""Sandboxes for the attacks: each real tier, as whoever runs the tests and, for root, as an ordinary user too."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import pytest
 
 from proctor import Examiner, Result
 from proctor.portable import dumps
-from proctor.sandbox import Cell, Limits, Sandbox, Sitting, describe
+from proctor.sandbox import Cell, Limits, Sandbox, Sitting, describe, launch
 from qkv.exercises import of_chapter
 
 SALT = secrets.token_hex(16)
@@ -113,6 +113,7 @@ def exam(request: pytest.FixtureRequest, examined: dict[str, Examiner]) -> Itera
         "limits": LIMITS,
         "tier": tier,
     }
+    launch.PRELOAD = ("numpy",)  # attacks do not train: their sandboxes start soon
     other = who == "ordinary user" and os.geteuid() == 0
     box = OrdinaryUser(**options) if other else Sandbox(**options)
     box.start()

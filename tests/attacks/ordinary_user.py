@@ -59,7 +59,9 @@ def main(descriptor: int) -> None:
     os.setgroups([])
     os.setresgid(USER, USER, USER)
     os.setresuid(USER, USER, USER)
-    from proctor.sandbox import Sandbox
+    from proctor.sandbox import Sandbox, launch
+
+    launch.PRELOAD = ("numpy",)
 
     connection = Connection(descriptor)
     # pickle by hand: multiprocessing's own would share tensors through sockets that belong to root

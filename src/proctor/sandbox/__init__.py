@@ -1,8 +1,57 @@
-"""Where student code runs."""
+"""Where student code runs. This note is for those who maintain it: what is promised, by what, and where that ends.
+
+The shape. A trusted process (`box`) holds exercises, references, salt, comparison. It starts a *zygote* behind
+walls (`launch`, `tiers`): an interpreter with torch, the probes' code, their inputs, and a harness, sent in as
+text. The zygote forks one child per sitting; the child confines itself further (`limits`, `seccomp`), reads the
+submission from a socket, runs it (`harness`) and writes what the probes saw to the same socket (`protocol`).
+Verdicts are computed outside.
+
+Who attacks: the author of a submission, who may run any Python and any machine code in the child, knows this
+source, and wants points, the reference, the salt, other submissions, the instructor's files, the network, or a
+broken grader.
+
+What is promised, and what keeps it:
+- *No forged points.* Nothing inside knows an expected value. Whatever the child sends is compared outside with
+  values that were computed outside, for inputs drawn from a salt that never goes in.
+- *Nothing to find.* The view (`view`) shows the interpreter, its libraries and installed packages; the course and
+  the engine are outside of it, or masked. The job is read by the child itself, so no submission is ever in the
+  memory that the next one is forked from. The environment is ours, all other descriptors are closed.
+- *No harm outside.* Two walls stand one behind the other. bubblewrap: own namespaces, everything read-only, no
+  /proc, an empty network. Or Landlock: the same view without a helper program; root becomes a user who owns
+  nothing. In both, an allow-list of system calls: no process, thread or program can be started, no socket made, no
+  file opened for writing, no other process signalled. So one process is the whole submission, and its own limits
+  bound it.
+- *No harm to the next.* A fresh fork for each; a watchdog outside with one deadline; sizes checked before memory is
+  set aside; a dead zygote is replaced. The reading side raises nothing but its own errors, whatever bytes come.
+
+Where it ends:
+- The kernel, the interpreter that decodes frames outside, and bubblewrap are trusted. A hole in the kernel's
+  allowed calls is a hole here. For submissions from strangers run the whole grader in a virtual machine as well.
+- What an exercise *forbids* is enforced next to student code (`kernels`). Every way of calling is covered; taking
+  the harness apart (by `ctypes`, frames, `gc`) is not. That gains the use of a forbidden function, never a value
+  that is not right, and it is visible in the source: `remarks` lists it for a person to read.
+- Property probes (inputs unchanged, …) report what the child saw. The same holds for them.
+- Timing and existence leak a little: under Landlock `stat()` tells that a path exists, not what is in it; under
+  bubblewrap the names of the directories above the interpreter can be seen.
+- The tier "limits" has none of the walls. It is refused unless asked for.
+"""
 
 from proctor.sandbox.box import Cell, Sandbox, Sitting, Stopped
-from proctor.sandbox.choose import TIERS, Refused, choose, describe
+from proctor.sandbox.choice import TIERS, Refused, choose, describe
 from proctor.sandbox.launch import Fault
 from proctor.sandbox.limits import Limits
+from proctor.sandbox.telling import remarks
 
-__all__ = ["TIERS", "Cell", "Fault", "Limits", "Refused", "Sandbox", "Sitting", "Stopped", "choose", "describe"]
+__all__ = [
+    "TIERS",
+    "Cell",
+    "Fault",
+    "Limits",
+    "Refused",
+    "Sandbox",
+    "Sitting",
+    "Stopped",
+    "choose",
+    "describe",
+    "remarks",
+]

@@ -22,7 +22,7 @@ from torch import Tensor
 from proctor.forbid import Family
 from proctor.observe import Observation, Raised
 from proctor.sandbox import protocol
-from proctor.sandbox.choose import choose
+from proctor.sandbox.choice import choose
 from proctor.sandbox.launch import Fault, Zygote, launch
 from proctor.sandbox.limits import Limits
 from proctor.sandbox.protocol import Garbage, TooLarge, clean
@@ -49,7 +49,7 @@ class Stopped:
     """Why a sitting ended early.
 
     Args:
-        reason: time | memory | output | result | exit | crash | garbage | sandbox.
+        reason: time | memory | output | size | result | exit | crash | garbage | sandbox.
         detail: one sentence for an instructor. It may hold hostile text: escape it where it is shown.
         exercise, probe: what was running; empty if the submission was still being loaded.
     """
@@ -176,7 +176,7 @@ class Sandbox:
         begun = time.monotonic()
         if len(job) > self.limits.code_bytes:
             detail = f"The code has {len(job):,} bytes; at most {self.limits.code_bytes:,} are run."
-            return Sitting(stopped=Stopped("result", detail))
+            return Sitting(stopped=Stopped("size", detail))
         for attempt in (1, 2):
             sitting = Sitting()
             try:
