@@ -29,7 +29,7 @@ Where it ends:
   allowed calls is a hole here. For submissions from strangers run the whole grader in a virtual machine as well.
 - What an exercise *forbids* is enforced next to student code (`kernels`). Every way of calling is covered; taking
   the harness apart (by `ctypes`, frames, `gc`) is not. That gains the use of a forbidden function, never a value
-  that is not right, and it is visible in the source: `remarks` lists it for a person to read.
+  that is not right; `proctor.evasion` reads the text of answers for it, outside.
 - Property probes (inputs unchanged, …) report what the child saw. The same holds for them.
 - Timing and existence leak a little: under Landlock `stat()` tells that a path exists, not what is in it; under
   bubblewrap the names of the directories above the interpreter can be seen.
@@ -40,7 +40,6 @@ from proctor.sandbox.box import Cell, Sandbox, Sitting, Stopped
 from proctor.sandbox.choice import TIERS, Refused, choose, describe
 from proctor.sandbox.launch import Fault
 from proctor.sandbox.limits import Limits
-from proctor.sandbox.telling import remarks
 
 __all__ = [
     "TIERS",
@@ -53,5 +52,4 @@ __all__ = [
     "Stopped",
     "choose",
     "describe",
-    "remarks",
 ]
