@@ -366,7 +366,21 @@ def with_a_mask_for_each_query(cls: Any) -> Seen:
     return attended(cls, (3, 5, 12), 3, mask)
 
 
-multi_head_exercise.property(gradients(questions_and_answers, build=four_heads))
+all_gradients = gradients(questions_and_answers, build=four_heads)
+
+
+@multi_head_exercise.property
+def gradients_everywhere(cls: Any) -> Seen:
+    """the gradients with respect to every input and every parameter
+
+    The values are right but the gradients are not. Something on the way cuts or bends the graph: `.detach()`, `.data`,
+    `float()`, a new tensor.
+    """
+    found = dict(all_gradients(cls))
+    found.pop("gradient of k_proj.bias", None)  # 0 on paper, since it moves all scores of a row alike: rounding noise
+    return found
+
+
 multi_head_exercise.property(keeps_inputs(questions_and_answers, build=four_heads))
 multi_head_exercise.property(same_in(torch.float64, questions_and_answers, build=four_heads))
 multi_head_exercise.property(same_in(torch.bfloat16, questions_and_answers, build=four_heads))

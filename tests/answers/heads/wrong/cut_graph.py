@@ -1,0 +1,38 @@
+"""Right numbers, no gradients."""
+
+import torch
+from torch import nn
+
+from qkv.model.scaling import scaled_dot_product_attention
+
+
+def split_heads(x, n_heads):
+    return torch.tensor(x.detach().tolist(), dtype=x.dtype).unflatten(-1, (n_heads, -1)).transpose(1, 2)
+
+
+def merge_heads(x):
+    return x.data.transpose(1, 2).flatten(2)
+
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model, n_heads):
+        super().__init__()
+        self.n_heads = n_heads
+        self.q_proj = nn.Linear(d_model, d_model)
+        self.k_proj = nn.Linear(d_model, d_model)
+        self.v_proj = nn.Linear(d_model, d_model)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def forward(self, query, key, value, mask=None):
+        q, k, v = (
+            p(x).unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
+            for x, p in ((query, self.q_proj), (key, self.k_proj), (value, self.v_proj))
+        )
+        mask = None if mask is None else mask.unsqueeze(-3)
+        _, weights = scaled_dot_product_attention(q, k, v, mask)
+        return self.out_proj((weights.detach() @ v).transpose(1, 2).flatten(2))
+
+
+def head_similarity(weights):
+    unit = torch.nn.functional.normalize(weights.detach(), dim=-1).transpose(1, 2)
+    return (unit @ unit.mT).mean((0, 1))

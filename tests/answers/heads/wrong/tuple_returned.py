@@ -1,0 +1,34 @@
+"""Returns the weights as well, as torch's layer does."""
+
+import torch
+from torch import nn
+
+from qkv.model.scaling import scaled_dot_product_attention
+
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model, n_heads):
+        super().__init__()
+        self.n_heads = n_heads
+        self.q_proj = nn.Linear(d_model, d_model)
+        self.k_proj = nn.Linear(d_model, d_model)
+        self.v_proj = nn.Linear(d_model, d_model)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def forward(self, query, key, value, mask=None):
+        q, k, v = (
+            p(x).unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
+            for x, p in ((query, self.q_proj), (key, self.k_proj), (value, self.v_proj))
+        )
+        mask = None if mask is None else mask.unsqueeze(-3)
+        output, weights = scaled_dot_product_attention(q, k, v, mask)
+        return self.out_proj(output.transpose(1, 2).flatten(2)), weights
+
+
+def attention_parameters(d_model, n_heads, bias=True):
+    return float(4 * d_model**2 + 4 * d_model * bias)
+
+
+def head_similarity(weights):
+    unit = torch.nn.functional.normalize(weights, dim=-1).transpose(1, 2)
+    return (unit @ unit.mT).mean(0)
