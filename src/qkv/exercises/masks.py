@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import operator
+from functools import reduce
 from typing import Any
 
 import torch
@@ -64,7 +66,20 @@ def of_none(causal_mask: Any) -> Seen:
     return {"mask": causal_mask(0)}
 
 
-@causal.misconception
+def visible(n: int) -> Tensor:
+    return causal_mask(n)
+
+
+def unchanged(mask: Any) -> Any:
+    return mask
+
+
+@causal.assembled
+def causal_in_steps(n: int, *, pattern: Any = visible, polarity: Any = unchanged, result: Any = unchanged) -> Tensor:
+    return result(polarity(pattern(n)))
+
+
+@causal.instead_of("pattern")
 def future_shown(n: int) -> Tensor:
     """Your mask is the other triangle: it hides the past and shows the future.
 
@@ -74,7 +89,7 @@ def future_shown(n: int) -> Tensor:
     return causal_mask(n).T
 
 
-@causal.misconception
+@causal.instead_of("pattern")
 def itself_hidden(n: int) -> Tensor:
     """Your mask hides each position from itself.
 
@@ -84,7 +99,7 @@ def itself_hidden(n: int) -> Tensor:
     return torch.ones(n, n).tril(-1).bool()
 
 
-@causal.misconception
+@causal.instead_of("pattern")
 def next_shown(n: int) -> Tensor:
     """Your mask also shows the next position: it is off by one.
 
@@ -93,34 +108,34 @@ def next_shown(n: int) -> Tensor:
     return torch.ones(n, n).tril(1).bool()
 
 
-@causal.misconception
-def true_means_hidden(n: int) -> Tensor:
+@causal.instead_of("polarity")
+def true_means_hidden(mask: Tensor) -> Tensor:
     """Your mask has True where attention is *not* allowed.
 
     Both conventions exist, and torch itself uses both. In this course True means "may attend".
     """
-    return ~causal_mask(n)
+    return ~mask
 
 
-@causal.misconception
-def numbers_to_add(n: int) -> Tensor:
+@causal.instead_of("result")
+def numbers_to_add(mask: Tensor) -> Tensor:
     """You return numbers to be added to the scores, 0 and -inf.
 
     That is one way to apply a mask. Here a mask is bool, so that masks can be combined before they are applied.
     """
-    return torch.zeros(n, n).masked_fill(~causal_mask(n), -math.inf)
+    return torch.zeros(mask.shape).masked_fill(~mask, -math.inf)
 
 
-@causal.misconception
-def zeros_and_ones(n: int) -> Tensor:
+@causal.instead_of("result")
+def zeros_and_ones(mask: Tensor) -> Tensor:
     """You return zeros and ones as floating numbers.
 
     The pattern is right, the dtype is not: a mask is bool, or `~mask` and `masked_fill` will not take it.
     """
-    return causal_mask(n).float()
+    return mask.float()
 
 
-@causal.misconception
+@causal.instead_of("pattern")
 def nothing_hidden(n: int) -> Tensor:
     """Your mask allows everything.
 
@@ -168,16 +183,23 @@ padding.property(keeps_inputs(some_lengths))
 padding.property(other_device(some_lengths))
 
 
-@padding.misconception
-def true_for_padding(lengths: Tensor, length: int) -> Tensor:
+@padding.assembled
+def padding_in_steps(
+    lengths: Tensor, length: int, *, real: Any = padding_mask, polarity: Any = unchanged, place: Any = unchanged
+) -> Tensor:
+    return place(polarity(real(lengths, length)))
+
+
+@padding.instead_of("polarity")
+def true_for_padding(mask: Tensor) -> Tensor:
     """Your mask has True for padding.
 
     In this course True means "may attend", so real tokens are True.
     """
-    return ~padding_mask(lengths, length)
+    return ~mask
 
 
-@padding.misconception
+@padding.instead_of("real")
 def one_too_many(lengths: Tensor, length: int) -> Tensor:
     """Your mask lets the first padding position through.
 
@@ -186,7 +208,7 @@ def one_too_many(lengths: Tensor, length: int) -> Tensor:
     return padding_mask(lengths + 1, length)
 
 
-@padding.misconception
+@padding.instead_of("real")
 def one_too_few(lengths: Tensor, length: int) -> Tensor:
     """Your mask hides the last real token.
 
@@ -195,25 +217,25 @@ def one_too_few(lengths: Tensor, length: int) -> Tensor:
     return padding_mask(lengths - 1, length)
 
 
-@padding.misconception
-def queries_hidden(lengths: Tensor, length: int) -> Tensor:
+@padding.instead_of("place")
+def queries_hidden(mask: Tensor) -> Tensor:
     """Your mask hides rows, that is queries, where it should hide columns, that is keys.
 
     What padding asks does no harm; what it answers does. A hidden row leaves its query with nothing to look at.
     """
-    return padding_mask(lengths, length).transpose(-2, -1)
+    return mask.transpose(-2, -1)
 
 
-@padding.misconception
-def no_place_for_queries(lengths: Tensor, length: int) -> Tensor:
+@padding.instead_of("place")
+def no_place_for_queries(mask: Tensor) -> Tensor:
     """Your mask is (batch, length), without a dimension for the queries.
 
     Against scores (batch, query, key) it would be read as (query, key), and the batch mistaken for the queries.
     """
-    return padding_mask(lengths, length).squeeze(-2)
+    return mask.squeeze(-2)
 
 
-@padding.misconception
+@padding.instead_of("real")
 def padded_on_the_left(lengths: Tensor, length: int) -> Tensor:
     """Your mask expects the padding before the tokens.
 
@@ -222,7 +244,7 @@ def padded_on_the_left(lengths: Tensor, length: int) -> Tensor:
     return padding_mask(lengths, length).flip(-1)
 
 
-@padding.misconception
+@padding.instead_of("real")
 def as_wide_as_the_longest(lengths: Tensor, length: int) -> Tensor:
     """Your mask is only as wide as the longest sequence.
 
@@ -289,10 +311,7 @@ def any_allows(*masks: Tensor | None) -> Tensor | None:
     Then the causal mask lets padding through, and the padding mask the future. Each mask must be able to forbid.
     """
     found = [m for m in masks if m is not None]
-    combined = found[0] if found else None
-    for mask in found[1:]:
-        combined = combined | mask
-    return combined
+    return reduce(operator.or_, found) if found else None
 
 
 @combining.misconception
@@ -330,10 +349,7 @@ def exclusive(*masks: Tensor | None) -> Tensor | None:
     `^` is "either, not both". What both allow should stay allowed.
     """
     found = [m for m in masks if m is not None]
-    combined = found[0] if found else None
-    for mask in found[1:]:
-        combined = combined ^ mask
-    return combined
+    return reduce(operator.xor, found) if found else None
 
 
 @combining.misconception
@@ -415,6 +431,24 @@ def far_below_the_hidden(masked_softmax: Any) -> Seen:
     return {"weights": masked_softmax(normal(3, 4, seed="s") * 1e9 - 1e12, mask)}
 
 
+@softmax_of_allowed.probe
+def minus_infinity_allowed(masked_softmax: Any) -> Seen:
+    """scores of -inf that the mask allows, beside finite ones"""
+    scores = normal(3, 5, seed="s")
+    scores[0, 1] = scores[2, 3] = -math.inf
+    return {"weights": masked_softmax(scores, torch.tensor([True, True, False, True, True]))}
+
+
+@softmax_of_allowed.probe
+def gradients_beside_huge_hidden_scores(masked_softmax: Any) -> Seen:
+    """the gradients of small scores beside hidden ones of 1e30"""
+    mask = torch.tensor([True, False, True, False, True])
+    scores = torch.where(mask, normal(2, 5, seed="s"), 1e30).requires_grad_()
+    total = (masked_softmax(scores, mask) * normal(2, 5, seed="towards")).sum()
+    (gradient,) = torch.autograd.grad(total, scores)
+    return {"gradient of scores": gradient}
+
+
 softmax_of_allowed.probe(gradients(with_a_closed_row))
 softmax_of_allowed.property(keeps_inputs(scores_and_mask))
 softmax_of_allowed.property(same_in(torch.float64, with_a_closed_row))
@@ -429,7 +463,14 @@ def weigh(scores: Tensor) -> Tensor:
     return powers / powers.sum(-1, keepdim=True)
 
 
-@softmax_of_allowed.misconception
+@softmax_of_allowed.assembled
+def softmax_in_steps(
+    scores: Tensor, mask: Tensor, *, polarity: Any = unchanged, weigh_allowed: Any = masked_softmax
+) -> Tensor:
+    return weigh_allowed(scores, polarity(mask))
+
+
+@softmax_of_allowed.instead_of("weigh_allowed")
 def closed_rows_become_nan(scores: Tensor, mask: Tensor) -> Tensor:
     """A row in which nothing is allowed becomes NaN.
 
@@ -439,7 +480,7 @@ def closed_rows_become_nan(scores: Tensor, mask: Tensor) -> Tensor:
     return weigh(scores.masked_fill(~mask, -math.inf))
 
 
-@softmax_of_allowed.misconception
+@softmax_of_allowed.instead_of("weigh_allowed")
 def repaired_after_the_fact(scores: Tensor, mask: Tensor) -> Tensor:
     """Your values are right, but you replace the NaN afterwards, and its gradient is still NaN.
 
@@ -449,7 +490,7 @@ def repaired_after_the_fact(scores: Tensor, mask: Tensor) -> Tensor:
     return torch.where(weights.isnan(), torch.zeros_like(weights), weights)
 
 
-@softmax_of_allowed.misconception
+@softmax_of_allowed.instead_of("weigh_allowed")
 def a_large_number_for_infinity(scores: Tensor, mask: Tensor) -> Tensor:
     """You hide with a large negative number instead of -inf.
 
@@ -458,7 +499,7 @@ def a_large_number_for_infinity(scores: Tensor, mask: Tensor) -> Tensor:
     return weigh(scores.masked_fill(~mask, max(-1e9, torch.finfo(scores.dtype).min)))
 
 
-@softmax_of_allowed.misconception
+@softmax_of_allowed.instead_of("weigh_allowed")
 def hidden_after_the_softmax(scores: Tensor, mask: Tensor) -> Tensor:
     """You set the hidden weights to 0 after the softmax, so rows no longer sum to 1.
 
@@ -467,16 +508,16 @@ def hidden_after_the_softmax(scores: Tensor, mask: Tensor) -> Tensor:
     return weigh(scores) * mask
 
 
-@softmax_of_allowed.misconception
-def polarity_reversed(scores: Tensor, mask: Tensor) -> Tensor:
+@softmax_of_allowed.instead_of("polarity")
+def polarity_reversed(mask: Tensor) -> Tensor:
     """You hide what the mask allows.
 
     True means "may attend". `masked_fill` fills where its mask is True, so it wants the opposite.
     """
-    return masked_softmax(scores, ~mask)
+    return ~mask
 
 
-@softmax_of_allowed.misconception
+@softmax_of_allowed.instead_of("weigh_allowed")
 def scores_multiplied(scores: Tensor, mask: Tensor) -> Tensor:
     """You multiply the scores by the mask, which makes hidden scores 0.
 
@@ -485,7 +526,7 @@ def scores_multiplied(scores: Tensor, mask: Tensor) -> Tensor:
     return weigh(scores * mask)
 
 
-@softmax_of_allowed.misconception
+@softmax_of_allowed.instead_of("weigh_allowed")
 def a_small_number_in_the_denominator(scores: Tensor, mask: Tensor) -> Tensor:
     """You multiply the powers by the mask, but shift by the maximum of all scores, hidden ones included.
 
@@ -496,7 +537,19 @@ def a_small_number_in_the_denominator(scores: Tensor, mask: Tensor) -> Tensor:
     return powers / (powers.sum(-1, keepdim=True) + 1e-9)
 
 
-@softmax_of_allowed.misconception
+@softmax_of_allowed.instead_of("weigh_allowed")
+def hidden_after_the_exponential(scores: Tensor, mask: Tensor) -> Tensor:
+    """Your values are right, but you exponentiate the hidden scores too, and a large one spoils the gradient.
+
+    `torch.where` picks the right values, yet backward it multiplies the inf that it did not pick by 0, and that is
+    NaN. Hide the scores before the exponential.
+    """
+    highest = scores.masked_fill(~mask, torch.finfo(scores.dtype).min).amax(-1, keepdim=True)
+    powers = torch.where(mask, (scores - highest).exp(), torch.zeros_like(scores))
+    return powers / powers.sum(-1, keepdim=True).clamp(min=1)
+
+
+@softmax_of_allowed.instead_of("weigh_allowed")
 def closed_rows_uniform(scores: Tensor, mask: Tensor) -> Tensor:
     """In a row where nothing is allowed you allow everything.
 
@@ -547,7 +600,12 @@ zeroing.property(same_in(torch.bfloat16, padded))
 zeroing.property(other_device(padded))
 
 
-@zeroing.misconception
+@zeroing.assembled
+def zeroing_in_steps(x: Tensor, lengths: Tensor, *, until: Any = unchanged, zero: Any = zero_padding) -> Tensor:
+    return zero(x, until(lengths))
+
+
+@zeroing.instead_of("zero")
 def real_tokens_zeroed(x: Tensor, lengths: Tensor) -> Tensor:
     """You zero the real tokens and keep the padding.
 
@@ -556,25 +614,25 @@ def real_tokens_zeroed(x: Tensor, lengths: Tensor) -> Tensor:
     return x - zero_padding(x, lengths)
 
 
-@zeroing.misconception
-def one_padding_kept(x: Tensor, lengths: Tensor) -> Tensor:
+@zeroing.instead_of("until")
+def one_padding_kept(lengths: Tensor) -> Tensor:
     """You keep the first padding vector.
 
     Positions count from 0: with 3 tokens, position 3 is padding already.
     """
-    return zero_padding(x, lengths + 1)
+    return lengths + 1
 
 
-@zeroing.misconception
-def last_token_zeroed(x: Tensor, lengths: Tensor) -> Tensor:
+@zeroing.instead_of("until")
+def last_token_zeroed(lengths: Tensor) -> Tensor:
     """You zero the last real token too.
 
     Positions count from 0: the last of 3 tokens is at position 2.
     """
-    return zero_padding(x, lengths - 1)
+    return lengths - 1
 
 
-@zeroing.misconception
+@zeroing.instead_of("zero")
 def features_zeroed(x: Tensor, lengths: Tensor) -> Tensor:
     """You zero features instead of positions.
 
@@ -583,16 +641,16 @@ def features_zeroed(x: Tensor, lengths: Tensor) -> Tensor:
     return zero_padding(x.transpose(1, 2), lengths).transpose(1, 2)
 
 
-@zeroing.misconception
-def cut_to_the_longest(x: Tensor, lengths: Tensor) -> Tensor:
+@zeroing.instead_of("until")
+def cut_to_the_longest(lengths: Tensor) -> Tensor:
     """You zero everything beyond the longest sequence only.
 
     Each sequence has a length of its own.
     """
-    return zero_padding(x, lengths.max().expand_as(lengths))
+    return lengths.max().expand_as(lengths)
 
 
-@zeroing.misconception
+@zeroing.instead_of("zero")
 def zeroed_in_place(x: Tensor, lengths: Tensor) -> Tensor:
     """You write the zeros into the x that you were given.
 
@@ -668,51 +726,68 @@ crossing.property(keeps_inputs(decoder_and_memory))
 crossing.property(other_device(decoder_and_memory))
 
 
-@crossing.misconception
-def roles_exchanged(decoder: Tensor, memory: Tensor, attend: Any, memory_mask: Tensor | None = None) -> Tensor:
+def asked_and_answered(decoder: Tensor, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    return decoder, memory, memory
+
+
+@crossing.assembled
+def crossing_in_steps(
+    decoder: Tensor,
+    memory: Tensor,
+    attend: Any,
+    memory_mask: Tensor | None = None,
+    *,
+    roles: Any = asked_and_answered,
+    hand_on: Any = unchanged,
+) -> Tensor:
+    return attend(*roles(decoder, memory), hand_on(memory_mask))
+
+
+@crossing.instead_of("roles")
+def roles_exchanged(decoder: Tensor, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """You let the memory ask and the decoder answer.
 
     There is one result for each query: asked by the memory, it has the length of the source, and the decoder learns
     nothing about it.
     """
-    return attend(memory, decoder, decoder, memory_mask)
+    return memory, decoder, decoder
 
 
-@crossing.misconception
-def self_attention_again(decoder: Tensor, memory: Tensor, attend: Any, memory_mask: Tensor | None = None) -> Tensor:
+@crossing.instead_of("roles")
+def self_attention_again(decoder: Tensor, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """You let the decoder look at itself; the memory is never used.
 
     That is the layer's self-attention. Cross-attention takes keys and values from the memory.
     """
-    return attend(decoder, decoder, decoder, memory_mask)
+    return decoder, decoder, decoder
 
 
-@crossing.misconception
-def values_from_the_decoder(decoder: Tensor, memory: Tensor, attend: Any, memory_mask: Tensor | None = None) -> Tensor:
+@crossing.instead_of("roles")
+def values_from_the_decoder(decoder: Tensor, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """You take the values from the decoder.
 
     Keys and values belong together: what is found at a key is the value of the same position.
     """
-    return attend(decoder, memory, decoder, memory_mask)
+    return decoder, memory, decoder
 
 
-@crossing.misconception
-def keys_from_the_decoder(decoder: Tensor, memory: Tensor, attend: Any, memory_mask: Tensor | None = None) -> Tensor:
+@crossing.instead_of("roles")
+def keys_from_the_decoder(decoder: Tensor, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """You take the keys from the decoder.
 
     The query is then compared with the decoder's own positions, and values are picked from the memory by the wrong
     ones.
     """
-    return attend(decoder, decoder, memory, memory_mask)
+    return decoder, decoder, memory
 
 
-@crossing.misconception
-def mask_forgotten(decoder: Tensor, memory: Tensor, attend: Any, memory_mask: Tensor | None = None) -> Tensor:
+@crossing.instead_of("hand_on")
+def mask_forgotten(memory_mask: Tensor | None) -> None:
     """You do not hand the mask on.
 
     Then the decoder looks at the padding of the source.
     """
-    return attend(decoder, memory, memory, None)
+    return None
 
 
 @crossing.misconception
@@ -779,6 +854,19 @@ pooling.property(same_in(torch.bfloat16, padded))
 pooling.property(other_device(padded))
 
 
+def sum_of_real(x: Tensor, lengths: Tensor) -> Tensor:
+    return zero_padding(x, lengths).sum(1)
+
+
+def number_of_real(x: Tensor, lengths: Tensor) -> Tensor:
+    return lengths.clamp(min=1).unsqueeze(-1)
+
+
+@pooling.assembled
+def pooling_in_steps(x: Tensor, lengths: Tensor, *, total: Any = sum_of_real, count: Any = number_of_real) -> Tensor:
+    return total(x, lengths) / count(x, lengths)
+
+
 @pooling.misconception
 def padding_averaged_too(x: Tensor, lengths: Tensor) -> Tensor:
     """You average over all positions, padding included.
@@ -788,49 +876,49 @@ def padding_averaged_too(x: Tensor, lengths: Tensor) -> Tensor:
     return x.mean(1)
 
 
-@pooling.misconception
-def divided_by_the_width(x: Tensor, lengths: Tensor) -> Tensor:
+@pooling.instead_of("count")
+def divided_by_the_width(x: Tensor, lengths: Tensor) -> Any:
     """You zero the padding, but divide by the width of the batch.
 
     A short sequence in a wide batch is then shrunk towards 0. Divide by what was summed.
     """
-    return zero_padding(x, lengths).mean(1)
+    return x.shape[1]
 
 
-@pooling.misconception
-def divided_by_zero(x: Tensor, lengths: Tensor) -> Tensor:
+@pooling.instead_of("count")
+def divided_by_zero(x: Tensor, lengths: Tensor) -> Any:
     """An empty sequence gives 0/0, which is NaN.
 
     One NaN in a batch spoils the gradient of all. The mean of nothing is defined as 0 here.
     """
-    return zero_padding(x, lengths).sum(1) / lengths.unsqueeze(-1)
+    return lengths.unsqueeze(-1)
 
 
-@pooling.misconception
-def summed_only(x: Tensor, lengths: Tensor) -> Tensor:
+@pooling.instead_of("count")
+def summed_only(x: Tensor, lengths: Tensor) -> Any:
     """You sum the real vectors but do not divide.
 
     A long sequence then counts for more than a short one.
     """
-    return zero_padding(x, lengths).sum(1)
+    return 1
 
 
-@pooling.misconception
+@pooling.instead_of("total")
 def not_zeroed(x: Tensor, lengths: Tensor) -> Tensor:
     """You divide by the length, but the padding is still in the sum.
 
     The count is right, the sum is not: zero the padding first.
     """
-    return x.sum(1) / lengths.clamp(min=1).unsqueeze(-1)
+    return x.sum(1)
 
 
-@pooling.misconception
-def a_small_number_added(x: Tensor, lengths: Tensor) -> Tensor:
+@pooling.instead_of("count")
+def a_small_number_added(x: Tensor, lengths: Tensor) -> Any:
     """You divide by the length plus one.
 
     That avoids 0/0 but makes every other mean too small.
     """
-    return zero_padding(x, lengths).sum(1) / (lengths + 1).unsqueeze(-1)
+    return (lengths + 1).unsqueeze(-1)
 
 
 @pooling.misconception
