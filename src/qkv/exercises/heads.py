@@ -503,6 +503,17 @@ class MaskIgnored(MultiHeadAttention):
 
 
 @multi_head_exercise.misconception
+class MaskTurned(MultiHeadAttention):
+    """You turn the mask: its rows meet the keys and its columns the queries.
+
+    A row of the mask belongs to a query and says which keys it may see, as a row of the scores does.
+    """
+
+    def _for_every_head(self, mask: Tensor | None) -> Tensor | None:
+        return super()._for_every_head(None if mask is None else mask.transpose(-2, -1))
+
+
+@multi_head_exercise.misconception
 class MaskOfTheSequenceMeetsTheHeads(MultiHeadAttention):
     """You pass a mask (batch, query, key) on as it is, and its batch dimension meets the heads.
 
@@ -793,6 +804,25 @@ def input_cut_into_blocks(d_model: int, n_heads: int, bias: bool = True) -> int:
     """
     d_head = d_model // n_heads
     return attention_parameters(d_model, n_heads, bias) - 3 * (d_model * d_model - n_heads * d_head * d_head)
+
+
+@parameters_exercise.misconception
+def everything_cut_into_blocks(d_model: int, n_heads: int, bias: bool = True) -> int:
+    """You count d_head × d_head matrices for each head in all four projections.
+
+    Each head's projections read all d_model columns and write d_head; the output projection mixes all heads.
+    """
+    d_head = d_model // n_heads
+    return 4 * (n_heads * d_head * d_head + (d_model if bias else 0))
+
+
+@parameters_exercise.misconception
+def one_number_for_each_bias(d_model: int, n_heads: int, bias: bool = True) -> int:
+    """You count one number for each bias.
+
+    A bias is a vector: one number for each of the projection's outputs.
+    """
+    return 4 * (d_model * d_model + (1 if bias else 0))
 
 
 @parameters_exercise.misconception

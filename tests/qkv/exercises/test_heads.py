@@ -1,0 +1,113 @@
+"""Chapter 03: layers written in one piece, with none of the reference's helper methods, are diagnosed all the same."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from proctor import Examiner
+from qkv.exercises.heads import multi_head_exercise
+
+
+@pytest.fixture(scope="module")
+def examiner() -> Examiner:
+    return Examiner(multi_head_exercise, salt="a class")
+
+
+def student(*mistakes: str) -> type[nn.Module]:
+    """A student's layer: one long forward in plain torch, with these mistakes in it."""
+
+    class MultiHeadAttention(nn.Module):
+        def __init__(self, d_model: int, n_heads: int) -> None:
+            super().__init__()
+            self.h = n_heads
+            self.q_proj, self.k_proj, self.v_proj, self.out_proj = (nn.Linear(d_model, d_model) for _ in range(4))
+
+        def forward(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Tensor:
+            if "query for all" in mistakes:
+                key = value = query
+            batch, n, d_model = query.shape
+            m, d_head = key.shape[1], d_model // self.h
+            q, k, v = self.q_proj(query), self.k_proj(key), self.v_proj(value)
+            if "no projection" in mistakes:
+                q, k, v = query, key, value
+            if "reshaped split" in mistakes:
+                q, k, v = (x.reshape(batch, self.h, -1, d_head) for x in (q, k, v))
+            else:
+                q, k, v = (x.view(batch, -1, self.h, d_head).transpose(1, 2) for x in (q, k, v))
+            scores = torch.einsum("bhid,bhjd->bhij", q, k)
+            if "no scale" not in mistakes:
+                scores = scores / math.sqrt(d_model if "wide scale" in mistakes else d_head)
+            if mask is not None and "no mask" not in mistakes:
+                hidden = mask if "reversed mask" in mistakes else ~mask
+                if "mask meets heads" not in mistakes:
+                    hidden = hidden.expand(batch, n, m).unsqueeze(1)
+                scores = scores.masked_fill(hidden, -1e9)
+            heads = torch.softmax(scores, dim=-1) @ v
+            merged = heads if "reshaped merge" in mistakes else heads.transpose(1, 2)
+            merged = merged.reshape(batch, n, d_model)
+            output = merged if "no output projection" in mistakes else self.out_proj(merged)
+            return query + output if "residual" in mistakes else output
+
+    return MultiHeadAttention
+
+
+NAMES = {
+    "query for all": "QueryForAll",
+    "no projection": "InputsNotProjected",
+    "reshaped split": "SplitInOneGo",
+    "no scale": "NotScaled",
+    "wide scale": "ScaledByTheModelWidth",
+    "no mask": "MaskIgnored",
+    "reversed mask": "MaskReversed",
+    "mask meets heads": "MaskOfTheSequenceMeetsTheHeads",
+    "reshaped merge": "MergedWithoutTurning",
+    "no output projection": "NoOutputProjection",
+    "residual": "ResidualAdded",
+}
+PAIRS = [
+    ("reshaped split", "reshaped merge"),
+    ("wide scale", "reversed mask"),
+    ("wide scale", "no output projection"),
+    ("no scale", "no mask"),
+    ("reversed mask", "no output projection"),
+    ("mask meets heads", "wide scale"),
+    ("query for all", "no output projection"),
+    ("no projection", "reshaped split"),
+    ("residual", "no mask"),
+]
+
+
+def test_without_mistakes_it_passes(examiner: Examiner) -> None:
+    assert examiner.examine(student()).state == "passed"
+
+
+@pytest.mark.parametrize("mistake", NAMES)
+def test_a_mistake_is_named(examiner: Examiner, mistake: str) -> None:
+    assert examiner.examine(student(mistake)).misconception == NAMES[mistake]
+
+
+@pytest.mark.parametrize("mistakes", PAIRS, ids=" and ".join)
+def test_two_mistakes_at_once_are_both_named(examiner: Examiner, mistakes: tuple[str, str]) -> None:
+    result = examiner.examine(student(*mistakes))
+    assert result.misconception is not None
+    assert set(result.misconception.split(" + ")) == {NAMES[mistake] for mistake in mistakes}
+    assert len(result.explanations) == 2
+
+
+def test_three_mistakes_at_once_are_not_guessed(examiner: Examiner) -> None:
+    result = examiner.examine(student("wide scale", "no mask", "no output projection"))
+    assert (result.state, result.misconception) == ("not_yet", None)
+
+
+def test_a_mask_of_one_dimension_is_not_asked_for(examiner: Examiner) -> None:
+    """`mask.unsqueeze(-3)` is a fair answer, although it cannot take a mask (key,)."""
+
+    class Plain(multi_head_exercise.reference):  # type: ignore[name-defined]
+        def _for_every_head(self, mask: Tensor | None) -> Tensor | None:
+            return None if mask is None else mask.unsqueeze(-3)
+
+    assert examiner.examine(Plain).state == "passed"
