@@ -202,6 +202,15 @@ def last_frequency_is_one_over_base(d_model: int, base: float) -> Tensor:
     return base ** -torch.linspace(0, 1, d_model // 2, dtype=torch.float64)
 
 
+@sinusoids_exercise.instead_of("frequencies")
+def whole_turns(d_model: int, base: float) -> Tensor:
+    """Your angles carry a factor of 2π, so the first pair comes round at every position and says nothing.
+
+    The frequencies are in radians as they stand: the first pair needs 2π ≈ 6.3 positions for a turn.
+    """
+    return 2 * math.pi * one_per_pair(d_model, base)
+
+
 @sinusoids_exercise.instead_of("count")
 def counted_from_one(length: int) -> Tensor:
     """Your positions start at 1.
@@ -781,6 +790,15 @@ def a_price_for_the_distance(q: Tensor, k: Tensor, vectors: Tensor) -> Tensor:
     return vectors.sum(dim=-1)
 
 
+@relative_exercise.instead_of("ask")
+def content_alone(q: Tensor, k: Tensor, vectors: Tensor) -> Tensor:
+    """Your scores hold the content and not the distance: the table is not used.
+
+    The two terms are added: what the key is, and how far away it is.
+    """
+    return torch.zeros_like(dot_products(q, k))
+
+
 @relative_exercise.instead_of("compare")
 def position_alone(q: Tensor, k: Tensor) -> Tensor:
     """Your scores hold the distance and not the content: q·k is missing.
@@ -1088,6 +1106,38 @@ def slopes_in_equal_steps(n_heads: int) -> Tensor:
     Each head's slope is the one before times 2^(-8/n), so that the reaches spread over all scales.
     """
     return torch.arange(n_heads, 0, -1) / n_heads
+
+
+@alibi_exercise.instead_of("slopes")
+def slopes_of_the_nearest_power(n_heads: int) -> Tensor:
+    """Where the number of heads is no power of two, your slopes come from the powers next to it.
+
+    The authors' own code does so, and weaves two series together. Here one series is asked for, for every number of
+    heads: 2^(-8h/n).
+    """
+    lower = 2 ** math.floor(math.log2(n_heads))
+    return torch.cat([geometric(lower), geometric(2 * lower)[0::2][: n_heads - lower]])
+
+
+@alibi_exercise.instead_of("price")
+def large_instead_of_infinite(slopes: Tensor, steps_back: Tensor) -> Tensor:
+    """You hide later keys with a large negative number.
+
+    Beside a score of the same size it hides nothing, and in float16 it overflows. -inf is a weight of exactly 0,
+    whatever the scores are.
+    """
+    return (-slopes * steps_back).masked_fill(steps_back < 0, -1e9)
+
+
+@alibi_exercise.instead_of("price")
+def the_same_row_for_every_query(slopes: Tensor, steps_back: Tensor) -> Tensor:
+    """Your bias grows with the key's position and is the same in every row.
+
+    After a softmax the two cannot be told apart, and some code saves memory that way. Here the bias itself is asked
+    for: 0 for the key at the query's own place.
+    """
+    keys = torch.arange(steps_back.shape[-1])
+    return (slopes * keys).expand(-1, len(keys), -1).masked_fill(steps_back < 0, -math.inf)
 
 
 @alibi_exercise.instead_of("price")

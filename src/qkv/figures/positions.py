@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import matplotlib.pyplot as plt
 import torch
@@ -47,37 +48,44 @@ def diagonals(tables: Mapping[str, Tensor]) -> Figure:
     Args:
         tables: title -> scores (query, key).
     """
-    fig, axes = plt.subplots(1, len(tables), figsize=(WIDTH, 2.75), sharey=True)
+    fig, axes = plt.subplots(1, len(tables), figsize=(WIDTH, 3.2), sharey=True)
     for ax, (title, scores) in zip(axes, tables.items(), strict=True):
-        reach = float(scores.abs().max())
-        ax.imshow(scores, cmap="qkv_signed", vmin=-reach, vmax=reach)
-        ax.set(title=title, xlabel="key position")
-        ax.title.set_fontsize(10.5)
+        ax.imshow(scores)
+        ax.set_title(title, fontsize=10.5, weight="normal")
+        ax.set_xlabel("key position")
         ax.grid(False)
     axes[0].set_ylabel("query position")
+    headline(fig, "Does the score depend on the distance alone?")
     return fig
 
 
-def nearest_so_far(distances: Mapping[int, Tensor]) -> Figure:
+def nearest_so_far(distances: Mapping[int, Tensor], skip: int = 10) -> Figure:
     """How near the codes of later positions have come to the first one, for several widths.
 
     Args:
         distances: d_model -> distance of PE(t) from PE(0), in units of the step from 0 to 1, t = 1, 2, … (n,).
+        skip: positions that count as neighbours, and are left out.
     """
-    fig, ax = plt.subplots(figsize=(WIDTH, 3.1))
+    fig, ax = plt.subplots(figsize=(WIDTH, 3.2))
     dashes = ("-", "--", "-.", ":", (0, (5, 1)), (0, (1, 1)))
     colours = (VERMILION, ORANGE, GREEN, BLUE, PURPLE, GREY)
     for (d, distance), dash, colour in zip(distances.items(), dashes, colours, strict=False):
-        lowest = distance.cummin(dim=0).values
-        ax.plot(range(1, len(lowest) + 1), lowest, linestyle=dash, color=colour, label=f"d = {d}")
+        lowest = distance[skip:].cummin(dim=0).values
+        ax.plot(range(skip + 1, skip + 1 + len(lowest)), lowest, linestyle=dash, color=colour)
+        name = f"d = {d}"
+        ax.text(
+            1.12 * (skip + len(lowest)), float(lowest[-1]), name, color=colour, va="center", fontsize=9.5, weight="bold"
+        )
+    ax.axhline(1, color=GREY, linewidth=1, linestyle=":")
+    ax.text(100, 0.96, "as near as a neighbour", color=GREY, fontsize=9, va="bottom")
     ax.set(
         xscale="log",
         yscale="log",
-        title="How near does a later code come to the first?",
+        xlim=(skip, 2.4 * (skip + len(lowest))),
+        title="How near does a far code come to the first one?",
         xlabel="positions looked at",
-        ylabel="nearest, in steps",
+        ylabel="nearest so far, in steps",
     )
-    ax.legend(ncols=2, loc="lower left", handlelength=3)
     return fig
 
 
@@ -93,13 +101,14 @@ def rounding(errors: Mapping[str, tuple[Sequence[int], Tensor]], size: float) ->
     for (name, (shifts, changes)), (colour, marker, dash) in zip(errors.items(), looks, strict=True):
         ax.plot(shifts, changes.mean(0), color=colour, marker=marker, linestyle=dash, label=name)
     ax.axhline(size, color=GREY, linewidth=1, linestyle=":")
-    ax.text(1.05, size * 1.4, "size of a score", color=GREY, fontsize=9)
+    ax.text(1.0, size * 2, "size of a score", color=GREY, fontsize=9)
     ax.set(
         xscale="log",
         yscale="log",
         title="Is the score still relative, far out?",
         xlabel="both positions moved by",
         ylabel="change of the score",
+        ylim=(1e-16, 1e3),
     )
     ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     return fig
@@ -112,13 +121,14 @@ def one_clock_or_many(weights: Mapping[str, Tensor], wanted: int) -> Figure:
         weights: title -> weights by distance (n,).
         wanted: the distance that the head looks for.
     """
-    fig, axes = plt.subplots(1, len(weights), figsize=(WIDTH, 2.5), sharey=True)
+    fig, axes = plt.subplots(1, len(weights), figsize=(WIDTH, 2.7), sharey=True)
     for ax, (title, row), colour in zip(axes, weights.items(), (VERMILION, ORANGE, BLUE), strict=True):
-        ax.bar(range(len(row)), row, width=1.0, color=colour)
-        ax.axvline(wanted, color=INK, linewidth=0.8, linestyle=":")
-        ax.set(title=title, xlabel="distance", ylim=(0, 1))
-        ax.title.set_fontsize(10.5)
+        ax.bar(range(len(row)), row, width=1.6, color=colour)
+        ax.plot([wanted], [1.0], marker="v", color=INK, markersize=6, clip_on=False)
+        ax.set_title(title, fontsize=10.5, weight="normal")
+        ax.set(xlabel="distance", ylim=(0, 1))
     axes[0].set_ylabel("weight")
+    headline(fig, f"Can the head find distance {wanted}?")
     return fig
 
 
@@ -126,22 +136,32 @@ def added_to_scores(tables: Mapping[str, Tensor]) -> Figure:
     """What several schemes say about every pair of a query and a key.
 
     Args:
-        tables: title -> numbers (query, key); -inf is left white.
+        tables: "scheme: what" -> numbers (query, key); -inf is left empty. One scheme has one scale.
     """
-    fig, axes = plt.subplots(1, len(tables), figsize=(WIDTH, 2.5), sharey=True)
+    fig, axes = plt.subplots(1, len(tables), figsize=(WIDTH, 3.05), sharey=True)
+    lowest: dict[str, float] = {}
+    for title, table in tables.items():
+        scheme = title.split(":")[0]
+        lowest[scheme] = min(float(table[~table.isinf()].min()), lowest.get(scheme, math.inf))
     for ax, (title, table) in zip(axes, tables.items(), strict=True):
         shown = torch.where(table.isinf(), torch.nan, table.float())
-        picture = ax.imshow(shown, cmap="viridis")
-        ax.set(title=title, xlabel="key")
-        ax.title.set_fontsize(10.5)
+        picture = ax.imshow(shown, cmap="viridis", vmin=lowest[title.split(":")[0]])
+        ax.set_title(title, fontsize=10, weight="normal")
+        ax.set_xlabel("key")
         ax.grid(False)
         fig.colorbar(picture, ax=ax, location="bottom", shrink=0.85, pad=0.02)
     axes[0].set_ylabel("query")
+    headline(fig, "How does each scheme see the distance?")
     return fig
 
 
 def by_length(
-    results: Mapping[str, Tensor], lengths: Sequence[int], title: str, floor: float, ceiling: Sequence[float] = ()
+    results: Mapping[str, Tensor],
+    lengths: Sequence[int],
+    title: str,
+    floor: float,
+    ceiling: Sequence[float] = (),
+    low: float = 0.0,
 ) -> Figure:
     """Accuracy against the length at which a model is tested; it was trained at the first one.
 
@@ -151,8 +171,9 @@ def by_length(
         title: a question, or its answer.
         floor: accuracy of guessing.
         ceiling: the best possible accuracy at each length, where it is below 1.
+        low: where the axis begins.
     """
-    fig, ax = plt.subplots(figsize=(WIDTH, 3.5))
+    fig, ax = plt.subplots(figsize=(WIDTH, 3.6))
     ends: list[tuple[float, float, str]] = []
     for scheme, accuracy in results.items():
         colour, marker, dash = LOOKS[scheme]
@@ -160,37 +181,42 @@ def by_length(
         ax.errorbar(lengths, mean, yerr=spread, color=colour, marker=marker, linestyle=dash)
         last = int((~mean.isnan()).nonzero().max())
         ends.append((float(mean[last]), lengths[last], scheme))
-    label_ends(ax, ends)
-    ax.axhline(floor, color=GREY, linewidth=1, linestyle=":")
-    ax.text(lengths[0], floor, " guessing", color=GREY, fontsize=9, va="bottom")
+    high = max(ceiling) if ceiling else 1.0
+    ax.set_ylim(low, high + 0.14 * (high - low))
+    if floor > low:
+        ax.axhline(floor, color=GREY, linewidth=1, linestyle=":")
+        ax.text(lengths[0], floor, "guessing", color=GREY, fontsize=9, va="bottom")
     if ceiling:
-        ax.plot(lengths, ceiling, color=INK, linewidth=1, linestyle=(0, (1, 2)))
-        ax.text(lengths[0], ceiling[0], "best possible ", color=INK, fontsize=9, va="bottom")
-    ax.set(
-        title=title,
-        xlabel="tested length",
-        ylabel="accuracy",
-        xscale="log",
-        xlim=(lengths[0] * 0.94, lengths[-1] * 1.5),
-    )
+        ax.plot(lengths, ceiling, color=INK, linewidth=1.2, linestyle=(0, (1, 2)))
+        ax.text(lengths[-1] * 1.06, ceiling[-1], "best possible", color=INK, fontsize=9.5, va="center")
+    ax.set(title=title, xlabel="tested length", ylabel="accuracy", xscale="log")
+    ax.set_xlim(lengths[0] * 0.94, lengths[-1] * 1.5)
     ax.xaxis.set_major_locator(FixedLocator(list(lengths)))
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_formatter(
         FuncFormatter(lambda n, _: f"{n:.0f}\n" + ("trained" if n == lengths[0] else f"{n / lengths[0]:.0f}×"))
     )
+    label_ends(ax, ends, lengths[-1])
     return fig
 
 
-def label_ends(ax: Axes, ends: Sequence[tuple[float, float, str]]) -> None:
+def label_ends(ax: Axes, ends: Sequence[tuple[float, float, str]], longest: float) -> None:
     """Write each curve's name beside its last point, no two names over each other."""
     low, high = ax.get_ylim()
-    gap = (high - low) * 0.062
-    for x in {x for _, x, _ in ends}:
-        placed = -math.inf
-        for value, _, scheme in sorted(e for e in ends if e[1] == x):
-            placed = max(value, placed + gap)
-            colour = LOOKS[scheme][0]
-            ax.annotate(scheme, (x, value), (x * 1.06, placed), color=colour, va="center", fontsize=9.5, weight="bold")
+    gap = (high - low) * 0.055
+    placed = -math.inf
+    for value, x, scheme in sorted(ends):
+        look: dict[str, Any] = {"color": LOOKS[scheme][0], "va": "center", "fontsize": 9.5, "weight": "bold"}
+        if x < longest:  # it stops early: say so above the point, out of the others' way
+            ax.annotate(f"{scheme}, ends here", (x, value), (x, value + 1.5 * gap), **look)
+            continue
+        placed = max(value, placed + gap)
+        ax.text(x * 1.06, placed, scheme, **look)
+
+
+def headline(fig: Figure, title: str) -> None:
+    """A title over all panels, where a single one has it."""
+    fig.suptitle(title, x=0.01, ha="left", fontsize=11.5)
 
 
 def wavelengths(d: int = 16, base: float = 10000, trained: int = 64, at: float = 0.625) -> Interactive:

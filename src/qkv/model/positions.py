@@ -68,7 +68,7 @@ def one_string(pieces: list[str]) -> str:
 
 @expects(length="size", d_model="even")
 def sinusoidal_positions(length: int, d_model: int, base: float = 10000.0) -> Tensor:
-    """Give every position a code: the hands of d_model / 2 clocks, each slower than the one before.
+    """Give every position a code: the hands of clocks, each slower than the last.
 
     Args:
         length: how many positions, from 0.
@@ -76,13 +76,14 @@ def sinusoidal_positions(length: int, d_model: int, base: float = 10000.0) -> Te
         base: how much slower the last clock is than the first, nearly.
 
     Returns:
-        codes (length, d_model); with the angle t·base^(-2i/d_model), column 2i is its sine and column 2i+1 its cosine.
+        codes (length, d_model). In row t, column 2i is the sine and column 2i+1 the
+        cosine of the angle t·base^(-2i/d_model).
     """
-    column = torch.arange(0, d_model, 2, dtype=torch.float64)  # 2i: the column of each pair's sine
+    column = torch.arange(0, d_model, 2, dtype=torch.float64)  # 2i
     frequencies = base ** (-column / d_model)  # (d_model / 2,)
     angles = torch.arange(length)[:, None] * frequencies  # (length, d_model / 2)
-    codes = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)  # sine, cosine, sine, cosine, …
-    return codes.to(torch.get_default_dtype())
+    pairs = torch.stack([angles.sin(), angles.cos()], dim=-1)  # (…, d_model / 2, 2)
+    return pairs.flatten(-2).to(torch.get_default_dtype())
 
 
 @expects(d_model="even")
@@ -100,7 +101,7 @@ def shift_matrix(k: int, d_model: int, base: float = 10000.0) -> Tensor:
     column = torch.arange(0, d_model, 2, dtype=torch.float64)
     angles = k * base ** (-column / d_model)  # how far each clock turns (d_model / 2,)
     cos, sin = angles.cos(), angles.sin()
-    turns = torch.stack([cos, sin, -sin, cos], dim=-1).view(-1, 2, 2)  # a 2 × 2 block for each pair
+    turns = torch.stack([cos, sin, -sin, cos], dim=-1).view(-1, 2, 2)  # one a pair
     return torch.block_diag(*turns).to(torch.get_default_dtype())
 
 
@@ -115,16 +116,17 @@ def rotate(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
         base: frequencies are base^(-2i/d), from 1 down.
 
     Returns:
-        rotated (..., seq, d): the pair (a, b) at (2i, 2i+1) becomes (a·cos θ - b·sin θ, a·sin θ + b·cos θ),
-        with θ = position·base^(-2i/d).
+        rotated (..., seq, d). The pair (a, b) at (2i, 2i+1) becomes
+        (a·cos θ - b·sin θ, a·sin θ + b·cos θ), with θ = position·base^(-2i/d).
     """
     d = x.shape[-1]
-    precise = torch.promote_types(x.dtype, torch.float32)  # bfloat16 cannot even count to 300
+    precise = torch.promote_types(x.dtype, torch.float32)  # bfloat16 has no 257
     column = torch.arange(0, d, 2, dtype=precise, device=x.device)  # 2i
     angles = positions[:, None] * base ** (-column / d)  # (seq, d / 2)
     cos, sin = angles.cos(), angles.sin()
     a, b = x[..., 0::2], x[..., 1::2]
-    return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2).to(x.dtype)
+    turned = torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1)
+    return turned.flatten(-2).to(x.dtype)
 
 
 @expects(q="... query d", k="... key d", table="rows d")
@@ -135,52 +137,60 @@ def relative_scores(q: Tensor, k: Tensor, table: Tensor) -> Tensor:
     Args:
         q: queries (..., query, d), at positions 0, 1, 2, …
         k: keys (..., key, d), at positions 0, 1, 2, …
-        table: one vector for each distance (2m+1, d): row 0 is for -m, row m for 0, row 2m for m.
+        table: a vector for each distance (2m+1, d); row 0 is for -m, row 2m for m.
 
     Returns:
-        scores (..., query, key), unscaled: q_i·k_j + q_i·table[clip(i-j, -m, m) + m] for query i and key j.
+        scores (..., query, key), unscaled. For query i and key j:
+        q_i·k_j + q_i·table[clip(i-j, -m, m) + m].
     """
     m = table.shape[0] // 2
     query = torch.arange(q.shape[-2], device=q.device)
     key = torch.arange(k.shape[-2], device=q.device)
-    rows = (query[:, None] - key).clamp(-m, m) + m  # (query, key): which row of the table
-    by_distance = q @ table.T  # (..., query, 2m+1): each distance once, not once for every key
+    rows = (query[:, None] - key).clamp(-m, m) + m  # (query, key)
+    by_distance = q @ table.T  # (..., query, 2m+1): each distance once
     content = q @ k.transpose(-2, -1)  # (..., query, key)
     return content + by_distance.gather(-1, rows.expand(content.shape))
 
 
 @expects(distance="int: ...", n_buckets="positive", max_distance="positive")
 @refuses(uneven_buckets)
-def relative_bucket(distance: Tensor, n_buckets: int = 32, max_distance: int = 128) -> Tensor:
-    """Sort distances into buckets: near ones one by one, far ones by their logarithm (T5, both directions).
+def relative_bucket(
+    distance: Tensor,
+    n_buckets: int = 32,
+    max_distance: int = 128,
+) -> Tensor:
+    """Sort distances into buckets: near ones one by one, far ones by logarithm (T5).
 
     Args:
         distance: int64 (...), position of the key minus position of the query.
-        n_buckets: how many buckets, a multiple of 4; positive distances get the second half of them.
-        max_distance: from here on, all distances of one side share the side's last bucket.
+        n_buckets: a multiple of 4; the second half is for positive distances.
+        max_distance: from here on all distances of a side share its last bucket.
 
     Returns:
-        buckets int64 (...), from 0 to n_buckets - 1. On each side distances below n_buckets/4 have a bucket of
-        their own, and the other n_buckets/4 buckets divide the logarithm from there to max_distance evenly.
+        buckets int64 (...), from 0 to n_buckets - 1. On each side, distances below
+        n_buckets/4 have a bucket each, and as many buckets divide the logarithm
+        from there to max_distance evenly.
     """
     side = n_buckets // 2
     exact = n_buckets // 4  # of each side; as many are left for the rest
     size = distance.abs()
-    progress = (size.clamp(min=exact) / exact).log() / math.log(max_distance / exact)  # 0 at exact, 1 at max_distance
-    bucket = size.clamp(max=exact) + (progress * exact).long()  # rounded down
+    grown = (size.clamp(min=exact) / exact).log()  # 0 as long as buckets are exact
+    steps = grown / math.log(max_distance / exact) * exact
+    bucket = size.clamp(max=exact) + steps.long()  # rounded down
     return bucket.clamp(max=side - 1) + side * (distance > 0)
 
 
 @expects(n_heads="positive", length="size")
 def alibi_bias(n_heads: int, length: int) -> Tensor:
-    """Make the biases that cost a key the more the further back it is; each head has its own price (ALiBi).
+    """Make keys cost more the further back they are; each head has its price (ALiBi).
 
     Args:
         n_heads: number of heads n; head h = 1 … n has the slope 2^(-8h/n).
         length: number of queries and of keys.
 
     Returns:
-        bias (head, query, key), to be added to scores: -slope·(i-j) for key j ≤ query i, and -inf for later keys.
+        bias (head, query, key), to be added to scores: -slope·(i-j) for key j up to
+        query i, and -inf for later keys.
     """
     slopes = 2.0 ** (-8 * torch.arange(1, n_heads + 1) / n_heads)  # (head,)
     position = torch.arange(length)
@@ -191,15 +201,15 @@ def alibi_bias(n_heads: int, length: int) -> Tensor:
 
 @refuses(one_string)
 def piece_kinds(pieces: list[str]) -> Tensor:
-    """Tell whole words from pieces of words: a leading ## marks a piece that continues a word.
+    """Tell whole words from pieces of words; a leading ## marks a piece that goes on.
 
     Args:
         pieces: the pieces of a text in order; may be empty.
 
     Returns:
-        kinds int64 (len(pieces),): 0 a whole word, 1 the first piece of a split word, 2 a later piece, even in first
-        place.
+        kinds int64 (len(pieces),): 0 a whole word, 1 the first piece of a split word,
+        2 a later piece, even in first place.
     """
-    is_later = torch.tensor([piece.startswith("##") for piece in pieces], dtype=torch.bool)
-    next_is_later = F.pad(is_later, (0, 1))[1:]  # nothing follows the last piece
-    return torch.where(is_later, 2, next_is_later.long())
+    later = torch.tensor([p.startswith("##") for p in pieces], dtype=torch.bool)
+    next_is_later = F.pad(later, (0, 1))[1:]  # nothing follows the last piece
+    return torch.where(later, 2, next_is_later.long())
