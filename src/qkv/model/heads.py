@@ -74,25 +74,28 @@ class MultiHeadAttention(nn.Module):
         Returns:
             output (batch, query, d_model).
         """
-        q, k, v = self._project(query, key, value)
-        heads = self._attend(q, k, v, self._for_every_head(mask))
+        q, k, v = self._project(query, key, value)  # each (batch, head, its length, d_head)
+        heads = self._attend(q, k, v, self._for_every_head(mask))  # (batch, head, query, d_head)
         return self._mix(heads)
 
     def _project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        # one wide projection is n_heads narrow ones side by side: (batch, seq, d_model) -> (batch, head, seq, d_head)
+        """Make all heads' queries, keys and values: one wide projection is n_heads narrow ones side by side."""
         return self._split(self.q_proj(query)), self._split(self.k_proj(key)), self._split(self.v_proj(value))
 
     def _split(self, x: Tensor) -> Tensor:
         return split_heads(x, self.n_heads)
 
     def _for_every_head(self, mask: Tensor | None) -> Tensor | None:
+        """Make room for the heads, so that the same mask meets each of them."""
         return None if mask is None else torch.atleast_2d(mask).unsqueeze(-3)  # (..., 1, query, key)
 
     def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
-        output, _ = scaled_dot_product_attention(q, k, v, mask)  # to a head, d_k is d_head
+        """Look up in every head by itself; the scale is the square root of d_head, the width of these queries."""
+        output, _ = scaled_dot_product_attention(q, k, v, mask)
         return output
 
     def _mix(self, heads: Tensor) -> Tensor:
+        """Put the heads' answers side by side, and let every column of the output draw on all of them."""
         return self.out_proj(merge_heads(heads))
 
 
