@@ -84,10 +84,11 @@ class Examiner:
             name = " + ".join(m.name for m in mistakes)
             return replace(result, misconception=name, explanations=tuple(m.explanation for m in mistakes))
         observation = seen.get(first.name)
+        if first.fault and share == 1 and observation is not None:
+            return replace(result, explanations=(Explanation(first.fault),))
         if observation is None or observation.raised is not None:
             return replace(result, state="stopped", explanations=(how_it_ended(observation),))
-        fault = Explanation(first.fault) if first.fault and share == 1 else UNRECOGNISED
-        return replace(result, explanations=(fault,))
+        return replace(result, explanations=(UNRECOGNISED,))
 
     def diagnose(self, seen: Observations) -> tuple[Misconception, ...]:
         """The mistake, or the two mistakes together, that did exactly what this answer did; empty if there is none."""
