@@ -193,6 +193,25 @@ def query_equals_key(d: int, sigma: float, mean: float = 0.0) -> float:
 
 
 @variance_exercise.misconception
+def mean_counted_for_one_component(d: int, sigma: float, mean: float = 0.0) -> float:
+    """You multiply the first term by d, but not the one with the mean.
+
+    Every one of the d products has the same variance, mean and all. What holds for one has to be counted d times as a
+    whole.
+    """
+    return d * sigma**4 + 2 * mean**2 * sigma**2
+
+
+@variance_exercise.misconception
+def deviation_taken_for_variance(d: int, sigma: float, mean: float = 0.0) -> float:
+    """You take sigma for the variance of a component; it is the standard deviation.
+
+    Then every power of sigma comes out half as high as it should. The variance of a component is σ².
+    """
+    return d * (sigma**2 + 2 * mean**2 * sigma)
+
+
+@variance_exercise.misconception
 def average_of_the_square(d: int, sigma: float, mean: float = 0.0) -> float:
     """You give the average of the squared score, not its variance.
 
@@ -248,6 +267,12 @@ def of_decided_rows(softmax_jacobian: Any) -> Seen:
     return {"jacobian": softmax_jacobian(p)}
 
 
+jacobian_exercise.property(keeps_inputs(rows_of_weights))
+jacobian_exercise.property(same_in(torch.float64, rows_of_weights))
+jacobian_exercise.property(same_in(torch.bfloat16, rows_of_weights))
+jacobian_exercise.property(other_device(rows_of_weights))
+
+
 @jacobian_exercise.property
 def gradient_through_the_softmax(softmax_jacobian: Any) -> Seen:
     """the gradient of the Jacobian, back to the scores
@@ -258,12 +283,6 @@ def gradient_through_the_softmax(softmax_jacobian: Any) -> Seen:
     scores = normal(2, 3, 5, seed="scores", dtype=torch.float64).requires_grad_()
     total = weigh(softmax_jacobian(torch.softmax(scores, dim=-1)))
     return {"gradient of the scores": torch.autograd.grad(total, scores)[0]}
-
-
-jacobian_exercise.property(keeps_inputs(rows_of_weights))
-jacobian_exercise.property(same_in(torch.float64, rows_of_weights))
-jacobian_exercise.property(same_in(torch.bfloat16, rows_of_weights))
-jacobian_exercise.property(other_device(rows_of_weights))
 
 
 @jacobian_exercise.misconception
@@ -326,6 +345,16 @@ def others_pushed_up(p: Tensor) -> Tensor:
     return torch.diag_embed(p) - p.unsqueeze(-1) * p.unsqueeze(-2) * (
         2 * torch.eye(p.shape[-1], device=p.device) - 1
     ).to(p)
+
+
+@jacobian_exercise.misconception
+def every_entry_like_the_diagonal(p: Tensor) -> Tensor:
+    """You use the formula of the diagonal for every entry: p_i (1 - p_j).
+
+    That says that every weight grows when any score does. But the weights sum to 1: what a score does to another weight
+    has a sign of its own.
+    """
+    return p.unsqueeze(-1) * (1 - p.unsqueeze(-2))
 
 
 @jacobian_exercise.misconception
@@ -407,14 +436,33 @@ def inside_three_dimensions(attention_entropy: Any) -> Seen:
     return {"entropy": attention_entropy(torch.softmax(normal(2, 3, 4, 5, seed="heads", std=2.0), dim=-1))}
 
 
+entropy_exercise.property(keeps_inputs(some_weights))
+entropy_exercise.property(same_in(torch.bfloat16, some_weights))
+entropy_exercise.property(other_device(some_weights))
+
+
+def exact_weights() -> Tensor:
+    return torch.softmax(normal(2, 3, 5, seed="scores", dtype=torch.float64), dim=-1)
+
+
+@entropy_exercise.property
+def in_float64(attention_entropy: Any) -> Seen:
+    """float64 weights
+
+    Your code does not keep the dtype: with float64 weights the entropy should be float64 too. Look for tensors that
+    you make yourself, and for fixed dtypes.
+    """
+    return {"the result is float64": attention_entropy(exact_weights()).dtype == torch.float64}
+
+
 @entropy_exercise.property
 def to_the_last_digit(attention_entropy: Any) -> Seen:
     """float64 weights, compared to nine digits
 
-    Your entropy is float64 in name, but a little off, or it is not float64. A small number added to every weight before
-    the logarithm shifts all terms, not only the zeros; a fixed dtype rounds them.
+    Your entropy is nearly right. A small number added to every weight before the logarithm shifts all terms, not only
+    the zeros: treat the zeros by themselves.
     """
-    return {"entropy": attention_entropy(torch.softmax(normal(2, 3, 5, seed="scores", dtype=torch.float64), dim=-1))}
+    return {"entropy": attention_entropy(exact_weights())}
 
 
 @entropy_exercise.property
@@ -427,11 +475,6 @@ def gradient_to_the_scores(attention_entropy: Any) -> Seen:
     scores = normal(2, 3, 5, seed="scores", dtype=torch.float64).requires_grad_()
     total = weigh(attention_entropy(torch.softmax(scores, dim=-1)))
     return {"gradient of the scores": torch.autograd.grad(total, scores)[0]}
-
-
-entropy_exercise.property(keeps_inputs(some_weights))
-entropy_exercise.property(same_in(torch.bfloat16, some_weights))
-entropy_exercise.property(other_device(some_weights))
 
 
 @entropy_exercise.misconception
@@ -550,8 +593,8 @@ attention_exercise = Exercise(
 
 
 def named(results: Any) -> Seen:
-    """Output and weights by name; the weights are missing where only a tensor came back."""
-    if isinstance(results, Tensor):
+    """Output and weights by name; the weights are missing where only a tensor, or nothing, came back."""
+    if results is None or isinstance(results, Tensor):
         return {"output": results}
     output, weights = results
     return {"weights": weights, "output": output}
@@ -606,8 +649,9 @@ def in_several_heads(attend: Any) -> Seen:
 
 @attention_exercise.probe
 def of_loud_keys(attend: Any) -> Seen:
-    """float64 scores of thousands, some of them hidden"""
+    """float64 scores of thousands, the loudest key hidden from the first query"""
     q, k, v = drawn(4, 6, 7, 5, 2, dtype=torch.float64)
+    k[..., 0, :] = 3 * q[..., 0, :]  # `stripes` hides key 0 from query 0
     return named(attend(q, 2000 * k, v, stripes(4, 6)))
 
 
@@ -714,6 +758,15 @@ def by_the_number_of_keys(scores: Tensor, q: Tensor, v: Tensor) -> Tensor:
 
 
 @attention_exercise.instead_of("scale")
+def by_the_number_of_queries(scores: Tensor, q: Tensor, v: Tensor) -> Tensor:
+    """You divide by the square root of the number of queries.
+
+    In q the width is the last dimension; the one before it counts queries. A score is a sum over the width.
+    """
+    return scores / math.sqrt(q.shape[-2])
+
+
+@attention_exercise.instead_of("scale")
 def by_the_width_of_the_values(scores: Tensor, q: Tensor, v: Tensor) -> Tensor:
     """You divide by the square root of d_v, the width of the values.
 
@@ -749,6 +802,19 @@ def masked_after_softmax(scores: Tensor, allowed: Tensor | None) -> Tensor:
     """
     weights = softmax(scores, -1)
     return weights if allowed is None else weights * allowed
+
+
+@attention_exercise.instead_of("weights_of")
+def renormalised_after_softmax(scores: Tensor, allowed: Tensor | None) -> Tensor:
+    """You zero the masked weights after the softmax and divide by what is left. Sometimes nothing is left.
+
+    If a hidden key is loud enough, it takes all the weight first, and the others are rounded to 0; then 0/0 is NaN. A
+    hidden key should not take part at all.
+    """
+    weights = softmax(scores, -1)
+    if allowed is None:
+        return weights
+    return weights * allowed / (weights * allowed).sum(dim=-1, keepdim=True)
 
 
 @attention_exercise.instead_of("weights_of")
@@ -841,6 +907,15 @@ def divided_after_softmax(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None =
     """
     weights = softmax_of_what_is_allowed(similarity_scores(q, k), mask) / math.sqrt(q.shape[-1])
     return weights @ v, weights
+
+
+@attention_exercise.misconception
+def always_float32(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """You convert to float32, whatever dtype comes in.
+
+    A caller who works in float64 wants its digits, one in bfloat16 its memory. Results have the dtype of the inputs.
+    """
+    return scaled_dot_product_attention(q.float(), k.float(), v.float(), mask)
 
 
 @attention_exercise.misconception
