@@ -105,8 +105,9 @@ def too_wide(parts: list[Part], solved: nbformat.NotebookNode) -> list[str]:
         line
         for cell in _code(solved)
         for output in cell.outputs
+        if set(output.get("data", {})) <= {"text/plain"}  # what has a richer form is shown in that
         for line in (output.get("text") or output.get("data", {}).get("text/plain", "")).splitlines()
-        if len(line) > COLUMN and "image/png" not in output.get("data", {})
+        if len(line) > COLUMN
     ]
     notes = (
         [f"{len(code)} lines of code are wider than the page ({COLUMN}), first in the cell at {code[0]}"]

@@ -84,6 +84,8 @@ def output_faults(notebook: nbformat.NotebookNode) -> list[str]:
             continue
         where = f"cell {_first_line(cell.source)!r}"
         tags = cell.metadata.get("tags", [])
+        if cell.source.rstrip().endswith(";"):
+            faults.append(f"{where} ends with `;`, which hides a result here but not in nbval; write `_ = ...` instead")
         for output in cell.outputs:
             text = output.get("text", "") or output.get("data", {}).get("text/plain", "")
             if output.output_type == "stream" and output.name == "stderr":

@@ -68,6 +68,12 @@ def test_the_reference_passes_its_own_check() -> None:
     ]
 
 
+def test_a_semicolon_hides_nothing_from_nbval() -> None:
+    assert faults(source="x = 1\ntorch.manual_seed(0);") == [
+        "cell 'x = 1' ends with `;`, which hides a result here but not in nbval; write `_ = ...` instead"
+    ]
+
+
 def test_plain_results_are_fine() -> None:
     assert faults(printed("0.4870 ± 0.0012"), shown(text_plain="tensor([1., 2.])")) == []
 
