@@ -7,6 +7,7 @@ again with the reference's part, so that an earlier mistake costs nothing later)
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -104,8 +105,9 @@ class Paper:
         return "\n\n".join(d.text for d in pieces if not d.is_import and not is_stub(d.node))[:MOST_CODE]
 
     def _sit_together(self, sheet: Sheet, home: int, names: Sequence[str]) -> None:
+        """Mark exercises as their file has them, but for those that build on one that was stopped."""
         left = list(names)
-        while left:
+        while left := [name for name in left if not self._builds_on_a_stop(sheet, home, name)]:
             sitting, seconds = self._sitting(sheet, home, left)
             stopped = sitting.stopped
             if stopped is None:
@@ -123,13 +125,20 @@ class Paper:
             self._judge(home, to_blame, sitting, seconds, stopped)
             left = left[len(finished) + 1 :]
 
-    def _doubtful_parts(self, sheet: Sheet, home: int, name: str) -> dict[str, str]:
-        """Earlier exercises that this answer uses and that are not known to be right -> the module that has them."""
-        if self.results[name].state in ("passed", "fault"):
-            return {}
+    def _parts(self, sheet: Sheet, home: int, name: str) -> dict[str, str]:
+        """Earlier exercises that an answer uses -> the module that has them."""
         known = dict.fromkeys(sheet.before(name), sheet.module) | dict(sheet.earlier)
-        used = self.cut(home, name).needs & known.keys()
-        return {part: known[part] for part in sorted(used) if not self._is_right(home, part)}
+        return {part: known[part] for part in sorted(self.cut(home, name).needs & known.keys())}
+
+    def _builds_on_a_stop(self, sheet: Sheet, home: int, name: str) -> bool:
+        made = [part for part in self._parts(sheet, home, name) if self.answers.makes(home, part)]
+        return any(part in self.results and self.results[part].state == "stopped" for part in made)
+
+    def _doubtful_parts(self, sheet: Sheet, home: int, name: str) -> dict[str, str]:
+        """Parts of an answer that is not right which are not known to be right either."""
+        if name in self.results and self.results[name].state in ("passed", "fault"):
+            return {}
+        return {part: m for part, m in self._parts(sheet, home, name).items() if not self._is_right(home, part)}
 
     def _is_right(self, home: int, part: str) -> bool:
         """Is this part, as the file has it, right: imported, or made there and passed?"""
@@ -139,10 +148,10 @@ class Paper:
 
     def _sit_again(self, sheet: Sheet, home: int, name: str, parts: Mapping[str, str]) -> None:
         """Mark one exercise with the reference's version of the parts that it builds on."""
-        first = self.results[name]
+        first = self.results.get(name)
         sitting, seconds = self._sitting(sheet, home, [name], parts)
         self._judge(home, name, sitting, seconds, sitting.stopped)
-        if self.results[name].score < first.score:
+        if first is not None and self.results[name].score < first.score:
             self.results[name] = first
 
     def _sitting(
@@ -173,6 +182,7 @@ class Paper:
 
     def _judge(self, home: int, name: str, sitting: Sitting, seconds: float, stopped: Stopped | None = None) -> None:
         """Turn what was seen of one exercise into its result."""
+        seconds = in_steps(seconds, self.marker.box.limits.seconds)
         try:
             self.results[name] = self._verdict(home, name, sitting, seconds, stopped)
         except Exception as error:  # ours, not theirs: theirs is in the observations
@@ -215,9 +225,8 @@ class Paper:
         labels = [cell.label for cell in self.cut(home, name).cells()]
         raised = [(label, sitting.cell_errors[label]) for label in reversed(labels) if label in sitting.cell_errors]
         if not raised:
-            return self._without(
-                name, "stopped", Explanation(f"`{name}` is not something that can be called."), seconds
-            )
+            why = Explanation(f"`{name}` is not something that can be called.")
+            return self._without(name, "stopped", why, seconds, evidence=sitting.notes[:3])
         label, error = raised[0]
         why = Explanation(f"Your code raised {error.kind} while {name} was being defined.")
         return self._without(name, "stopped", why, seconds, evidence=(line(error, label),))
@@ -232,6 +241,14 @@ class Paper:
     ) -> Result:
         nothing = self.marker.examiners[name].verdict({}, seconds)
         return replace(nothing, state=state, explanations=(why,) if why else (), situation="", evidence=evidence)  # type: ignore[arg-type]
+
+
+def in_steps(seconds: float, limit: float) -> float:
+    """How long an answer took, rounded down to quarters of the time limit.
+
+    Finer would be noise: two runs of one class are to give the same files, on a busy machine too.
+    """
+    return limit / 4 * min(math.floor(4 * seconds / limit), 4)
 
 
 def addressed(detail: str) -> str:

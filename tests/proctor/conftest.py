@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from proctor.grade import Plan, marker, rest, salt_of
-from proctor.sandbox import Limits
+from proctor.sandbox import Limits, launch
 from proctor.submissions import File
 
 
@@ -37,8 +37,16 @@ def plan(school: Any) -> Plan:
     return Plan(school.assignment, (None,), salt_of(1), Limits(seconds=4.0, memory_mb=512))
 
 
-@pytest.fixture(scope="session")
-def mark(plan: Plan) -> Iterator[Any]:
+@pytest.fixture(scope="module")
+def quick_start() -> Iterator[None]:
+    """What these submissions never import is not imported beforehand, so that sandboxes start soon."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(launch, "PRELOAD", ("numpy",))
+        yield
+
+
+@pytest.fixture(scope="module")
+def mark(plan: Plan, quick_start: None) -> Iterator[Any]:
     """Mark a submission that is given as text or as files: exercise -> result."""
 
     def mark(*files: File | str) -> dict[str, Any]:

@@ -75,7 +75,7 @@ def test_a_local_name_is_not_a_need() -> None:
 
 
 def test_needs_reach_into_nested_functions_defaults_and_decorators() -> None:
-    text = "@register\nclass C(Base):\n    size = SIZE\n    def f(self, x: Tensor = DEFAULT):\n        return [g(y) for y in x]\n"
+    text = "@register\nclass C(Base):\n    size = SIZE\n    def f(self, x: Tensor=DEFAULT): return [g(y) for y in x]\n"
     (definition,) = extract(File("a.py", text.encode())).definitions
     assert definition.needs == {"register", "Base", "SIZE", "Tensor", "DEFAULT", "g"}
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from proctor.marking import in_steps
 from proctor.submissions import File
 
 
@@ -175,6 +176,12 @@ def test_a_file_that_cannot_be_read_says_so_everywhere(mark: Any, file: File, no
     assert states(results) == dict.fromkeys(ALL_PASSED, "not_started")
     assert mark.notes == [note]
     assert note in results["share"].message
+
+
+def test_times_are_coarse_so_that_two_runs_agree(mark: Any, school: Any) -> None:
+    assert [in_steps(s, 30.0) for s in (0.0, 2.9, 7.6, 29.9, 30.0, 31.2)] == [0.0, 0.0, 7.5, 22.5, 30.0, 30.0]
+    results = mark(school.code(double="def double(x):\n    while True: pass"))
+    assert (results["double"].seconds, results["shifted"].seconds) == (4.0, 0.0)
 
 
 def test_nothing_at_all(mark: Any) -> None:

@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from string import Template
 
-NEEDED = ("torch", "numpy", "safetensors", "cloudpickle", "pyseccomp", "click", "tqdm", "jinja2")
+NEEDED = ("torch", "numpy", "cloudpickle", "click", "tqdm", "jinja2")
 STAMP = (2000, 1, 1, 0, 0, 0)  # the same content gives the same file
 
 SETUP = Template("""\

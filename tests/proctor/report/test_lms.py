@@ -1,0 +1,123 @@
+"""Exports have the form that Gradescope, Canvas and Moodle document."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proctor.report.lms import export
+
+POINTS = {"double": 1.0, "shifted": 2.0}
+ROWS = [
+    ("anna", "double", "passed", 1.0, None, "double: passed"),
+    ("anna", "shifted", "not_yet", 0.333333, "tripled", 'shifted: not yet\nYou triple x, "twice".'),
+    ("陈 伟", "double", "not_started", 0.0, None, "double: not started"),
+    ("陈 伟", "shifted", "stopped", 0.0, None, "shifted: stopped"),
+]
+
+
+@pytest.fixture
+def graded(tmp_path: Path) -> Path:
+    with (tmp_path / "results.jsonl").open("w", encoding="utf-8") as file:
+        for name, exercise, state, score, misconception, message in ROWS:
+            row = {"student": name, "exercise": exercise, "state": state, "score": score, "probes_passed": 1}
+            row |= {"probes": 3, "misconception": misconception, "message": message, "seconds": 2}
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+    return tmp_path
+
+
+def table(path: Path) -> list[list[str]]:
+    return list(csv.reader(path.open(encoding="utf-8", newline="")))
+
+
+def test_canvas(graded: Path) -> None:
+    export(graded, "canvas", graded / "canvas.csv", POINTS, "qkv")
+    header, possible, *students = table(graded / "canvas.csv")
+    assert header == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "double", "shifted"]
+    assert possible == ["    Points Possible", "", "", "", "", "1", "2"]
+    assert students == [["anna", "", "", "anna", "", "1", "0.6667"], ["陈 伟", "", "", "陈 伟", "", "0", "0"]]
+
+
+def test_moodle_grades_are_numbers(graded: Path) -> None:
+    export(graded, "moodle", graded / "moodle.csv", POINTS, "qkv")
+    header, *students = table(graded / "moodle.csv")
+    assert header == ["username", "double", "shifted", "total", "feedback"]
+    assert [float(cell) for row in students for cell in row[1:4]] == [1, 0.6667, 1.6667, 0, 0, 0]
+    assert students[0][4] == 'shifted: not yet\nYou triple x, "twice".'
+    assert students[1][4] == "shifted: stopped"
+
+
+def test_a_plain_table(graded: Path) -> None:
+    export(graded, "csv", graded / "plain.csv", POINTS, "qkv")
+    assert table(graded / "plain.csv") == [
+        ["student", "double", "shifted", "total"],
+        ["anna", "1", "0.6667", "1.6667"],
+        ["陈 伟", "0", "0", "0"],
+    ]
+
+
+TOP = {"score", "execution_time", "output", "visibility", "stdout_visibility", "extra_data", "tests", "leaderboard"}
+TEST = {"score", "max_score", "status", "name", "number", "output", "tags", "visibility", "extra_data"}
+VISIBILITY = {"hidden", "after_due_date", "after_published", "visible"}
+
+
+def check_results(results: dict[str, Any]) -> None:
+    assert set(results) <= TOP
+    assert results["visibility"] in VISIBILITY
+    assert results["stdout_visibility"] in VISIBILITY
+    assert results["score"] == pytest.approx(sum(test["score"] for test in results["tests"]))
+    for test in results["tests"]:
+        assert set(test) <= TEST
+        assert 0 <= test["score"] <= test["max_score"]
+        assert test["status"] in ("passed", "failed")
+        assert isinstance(test["output"], str)
+
+
+def test_gradescope_results_per_student(graded: Path) -> None:
+    export(graded, "gradescope", graded / "class.zip", POINTS, "qkv")
+    with zipfile.ZipFile(graded / "class.zip") as archive:
+        assert archive.namelist() == ["anna/results.json", "陈 伟/results.json", "autograder.zip"]
+        anna = json.loads(archive.read("anna/results.json"))
+        check_results(anna)
+        check_results(json.loads(archive.read("陈 伟/results.json")))
+    assert (anna["score"], anna["execution_time"]) == (1.6667, 4)
+    assert [test["status"] for test in anna["tests"]] == ["passed", "failed"]
+    assert anna["tests"][1]["output"].startswith("shifted: not yet\nYou triple x")
+
+
+def test_gradescope_autograder(graded: Path) -> None:
+    export(graded, "gradescope", graded / "class.zip", POINTS, "qkv")
+    with zipfile.ZipFile(graded / "class.zip") as archive:
+        inner = zipfile.ZipFile(io.BytesIO(archive.read("autograder.zip")))
+    names = set(inner.namelist())
+    assert {"setup.sh", "run_autograder", "qkv/cli.py", "qkv/__main__.py", "proctor/grade.py"} <= names
+    assert {"proctor/report/templates/feedback.html", "qkv/model/lookup.py"} <= names
+    assert not any("__pycache__" in name for name in names)
+    for script in ("setup.sh", "run_autograder"):
+        assert inner.getinfo(script).external_attr >> 16 & 0o111
+        text = inner.read(script).decode()
+        assert text.startswith("#!/usr/bin/env bash\n")
+        assert subprocess.run(["bash", "-n"], input=text, text=True).returncode == 0
+    assert '--exercises "double,shifted"' in inner.read("run_autograder").decode()
+    assert "torch==" in inner.read("setup.sh").decode()
+
+
+def test_gradescope_results_of_a_class_of_one(graded: Path) -> None:
+    lines = (graded / "results.jsonl").read_text("utf-8").splitlines(keepends=True)
+    (graded / "results.jsonl").write_text("".join(lines[:2]), encoding="utf-8")
+    export(graded, "gradescope", graded / "there" / "results.json", POINTS, "qkv")
+    check_results(json.loads((graded / "there" / "results.json").read_text("utf-8")))
+
+
+def test_exports_do_not_depend_on_the_hour(graded: Path) -> None:
+    for kind in ("gradescope", "canvas", "moodle", "csv"):
+        for name in ("a", "b"):
+            export(graded, kind, graded / f"{name}.{kind}", POINTS, "qkv")
+        assert (graded / f"a.{kind}").read_bytes() == (graded / f"b.{kind}").read_bytes()

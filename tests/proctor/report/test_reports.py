@@ -1,0 +1,165 @@
+"""Reports: what they say, that hostile text stays text, and that they ask nobody for anything."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proctor.grade import fault
+from proctor.journal import Marked
+from proctor.report import feedback, summary
+from proctor.report.gradebook import write_reports
+from proctor.report.tally import Tally
+from proctor.result import Explanation, Result
+
+EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>`{{ 7 * 7 }}"
+
+
+def result(name: str, state: Any = "passed", **more: Any) -> Result:
+    score = {"passed": 1.0, "not_yet": 0.5}.get(state, 0.0)
+    return Result(name, state, score, int(2 * score), 2, **more)
+
+
+def student(name: str, notes: tuple[str, ...] = (), **results: Result) -> Marked:
+    given = {n: result(n) for n in ("double", "shifted", "square", "share", "bump")} | results
+    return Marked(name, "d", tuple(given.values()), notes)
+
+
+def tripled(evidence: str = "y[0] is 3, expected 2.") -> Result:
+    why = Explanation("You triple x.", "Twice is enough.")
+    return result(
+        "double", "not_yet", misconception="tripled", explanations=(why,), evidence=(evidence,), situation="three"
+    )
+
+
+class Tags(HTMLParser):
+    """Collects what a page is made of."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.texts).split())
+
+
+@pytest.fixture
+def assignment(school: Any) -> Any:
+    return school.assignment()
+
+
+def test_a_feedback_page(assignment: Any) -> None:
+    marked = student(
+        "anna",
+        notes=("cell 2 of a.ipynb has a syntax error.",),
+        double=tripled(),
+        **{n: result(n, "not_started") for n in ("shifted", "square", "share", "bump")},
+    )
+    text = Tags(feedback.page(assignment, marked)).text
+    assert "Feedback for anna" in text
+    assert "0.5 of 6 points , 0 of 5 exercises passed" in text
+    assert "cell 2 of a.ipynb has a syntax error." in text
+    assert "You triple x." in text
+    assert "Not started: shifted ." in text
+    assert "Not started yet Curves." in text
+
+
+def test_hostile_text_stays_text(assignment: Any) -> None:
+    marked = student(EVIL, notes=(EVIL,), double=replace(tripled(EVIL), situation=EVIL))
+    tally = Tally(assignment)
+    tally.add(marked)
+    tally.add(student("b", share=result("share", "stopped", explanations=(Explanation(EVIL, EVIL),))))
+    for page in (feedback.page(assignment, marked), summary.page(tally)):
+        tags = Tags(page)
+        assert [tag for tag, _ in tags.tags].count("script") == 1
+        assert not any(tag == "img" or any(key.startswith("on") for key in attributes) for tag, attributes in tags.tags)
+        assert "<script>alert(1)</script>" in tags.text
+        assert "{{ 7 * 7 }}" in tags.text
+
+
+def test_pages_ask_nobody_for_anything(assignment: Any) -> None:
+    tally = Tally(assignment)
+    tally.add(student("anna"))
+    for page in (feedback.page(assignment, student("anna")), summary.page(tally)):
+        assert not re.search(r"(src|href)=[\"'](https?:)?//|@import|url\(", page)
+
+
+def test_the_summary_tells_the_class_at_a_glance(assignment: Any) -> None:
+    tally = Tally(assignment)
+    for name in ("anna", "ben", "cleo"):
+        tally.add(student(name))
+    tally.add(student("dora", double=tripled()))
+    both = replace(tripled(), misconception="tripled + halved")
+    both = replace(both, explanations=(*both.explanations, Explanation("You halve x.", "The other way round.")))
+    tally.add(student("emil", double=both))
+    tally.add(student("finn", share=result("share", "not_yet", evidence=("y is 1, expected 2.",))))
+    stopped = result(
+        "bump", "stopped", explanations=(Explanation("Your code raised KeyError at a.py, line 3: `x[k]`."),)
+    )
+    tally.add(student("gina", bump=stopped, notes=("a.py is empty.",)))
+    nothing = {n: result(n, "not_started") for n in ("double", "shifted", "square", "share", "bump")}
+    tally.add(student("hugo", **nothing))
+    row = tally.rows["double"]
+    assert (row.share("passed"), row.states["not_yet"], row.states["not_started"]) == (5 / 8, 2, 1)
+    assert [(m.name, m.count, m.example.student) for m in tally.mistakes()] == [
+        ("tripled", 2, "dora"),
+        ("halved", 1, "emil"),
+    ]
+    assert tally.histogram() == [1, 0, 0, 0, 0, 0, 0, 0, 1, 6]
+    text = Tags(summary.page(tally)).text
+    for words in (
+        "School: class summary",
+        "8 students, 5 exercises, 6 points",
+        "You triple x. double , 2 students Twice is enough.",
+        "62 %",
+        "dora y[0] is 3, expected 2.",
+        "finn y is 1, expected 2.",
+        "Your code raised KeyError. 1 gina",
+        "hugo 0 0 0",
+        "gina a.py is empty.",
+    ):
+        assert words in text, words
+
+
+def test_a_class_that_has_not_begun(assignment: Any) -> None:
+    tally = Tally(assignment)
+    tally.add(
+        student("hugo", **{n: result(n, "not_started") for n in ("double", "shifted", "square", "share", "bump")})
+    )
+    text = Tags(summary.page(tally)).text
+    assert "Nobody has started: Lines; Curves." in text
+    assert Tags(summary.page(Tally(assignment))).text
+
+
+def test_our_faults_are_not_theirs(plan: Any, assignment: Any) -> None:
+    tally = Tally(assignment)
+    tally.add(fault(plan, "anna", [], "It broke."))
+    assert "5 answers could not be checked. That is a fault of the grader" in Tags(summary.page(tally)).text
+
+
+def test_a_name_that_is_too_long_for_a_file(tmp_path: Path, assignment: Any) -> None:
+    names = ["名" * 100 + "a", "名" * 100 + "b", "ordinary"]
+    write_reports(tmp_path, assignment, [student(name) for name in names])
+    pages = sorted(path.name for path in (tmp_path / "feedback").iterdir())
+    assert len(pages) == 3
+    assert "ordinary.html" in pages
+    linked = [
+        attributes["href"]
+        for tag, attributes in Tags((tmp_path / "summary.html").read_text("utf-8")).tags
+        if tag == "a"
+    ]
+    assert linked == []  # nobody is behind

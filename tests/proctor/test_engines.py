@@ -1,0 +1,131 @@
+"""Engines: the same results from local workers and from a cluster, also when workers die."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from proctor.engines import local
+from proctor.engines.local import Local
+from proctor.grade import Plan, grade_class, salt_of
+from proctor.journal import Marked
+from proctor.sandbox import Limits
+from proctor.submissions import Submission, collect
+
+pytestmark = pytest.mark.usefixtures("quick_start")
+
+
+@pytest.fixture
+def room(tmp_path: Path, school: Any) -> list[Submission]:
+    folder = tmp_path / "class"
+    folder.mkdir()
+    for number in range(6):
+        wrong = {"double": "def double(x):\n    return 3 * x"} if number % 2 else {}
+        (folder / f"student{number}.py").write_text(school.code(**wrong))
+    return collect(folder).submissions
+
+
+def students(marked: Iterable[Marked]) -> list[str]:
+    return sorted(one.student for one in marked)
+
+
+def descendants() -> set[int]:
+    return {process.pid for process in psutil.Process().children(recursive=True)}
+
+
+def without_times(marked: Iterable[Marked]) -> dict[str, Any]:
+    return {m.student: [replace(result, seconds=0.0) for result in m.results] for m in marked}
+
+
+def test_local_workers_mark_everybody_and_leave_nothing_behind(plan: Plan, room: list[Submission]) -> None:
+    before = descendants()
+    found = without_times(Local(2)(plan, room))
+    assert sorted(found) == [f"student{number}" for number in range(6)]
+    assert {result.state for result in found["student0"]} == {"passed"}
+    assert found["student1"][0].misconception == "tripled"
+    assert descendants() <= before
+
+
+def test_nobody_to_mark(plan: Plan) -> None:
+    assert list(Local(2)(plan, [])) == []
+
+
+def test_a_worker_that_dies_is_replaced(
+    plan: Plan, room: list[Submission], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    calm = local.mark
+
+    def fragile(plan: Plan, student: str, files: Any) -> Marked:
+        if student == "student2" and not (tmp_path / "died").exists():
+            (tmp_path / "died").touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        if student == "student4":
+            os._exit(1)
+        return calm(plan, student, files)
+
+    monkeypatch.setattr(local, "mark", fragile)  # workers are forked, so they have it too
+    found = without_times(Local(2)(plan, room))
+    assert sorted(found) == [f"student{number}" for number in range(6)]
+    assert found["student2"][0].state == "passed"
+    assert {result.state for result in found["student4"]} == {"fault"}
+    assert "ended the grader's own process, twice" in found["student4"][0].message
+
+
+def test_a_failure_of_ours_costs_one_student_nothing_more(
+    plan: Plan, room: list[Submission], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from proctor.marking import Marker
+
+    calm = Marker.mark
+
+    def fails(self: Marker, files: Any) -> Any:
+        if "3 * x" in files[0].content.decode():
+            raise ZeroDivisionError("ours")
+        return calm(self, files)
+
+    monkeypatch.setattr(Marker, "mark", fails)
+    found = without_times(Local(1)(plan, room[:2]))
+    assert found["student0"][0].state == "passed"
+    assert "The grader itself failed (ZeroDivisionError: ours)." in found["student1"][0].message
+
+
+@pytest.mark.slow
+def test_a_cluster_gives_the_same_files_also_when_a_worker_is_killed(tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed")
+    from proctor.engines.cluster import Cluster, run
+    from qkv.grading import assignment
+
+    folder = tmp_path / "class"
+    folder.mkdir()
+    right = "def similarity_scores(q, k):\n    return q @ k.transpose(-2, -1)\n"
+    for number in range(24):
+        text = right if number % 3 else right.replace("q @ k", "k @ q")
+        (folder / f"student{number:02}.py").write_text(text)
+    room = collect(folder).submissions
+    plan = Plan(assignment, (("similarity_scores",),), salt_of(1), Limits(seconds=20, memory_mb=512))
+
+    class Disturbed(Cluster):
+        """A cluster that loses a worker when the first results are there."""
+
+        def __call__(self, plan: Plan, submissions: Iterable[Submission]) -> Any:
+            options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
+            with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+                for number, marked in enumerate(run(client, plan, submissions)):
+                    if number == 0:
+                        os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+                    yield marked
+
+    outcome = grade_class(room, tmp_path / "cluster", plan, Disturbed(jobs=2), seed=1)
+    grade_class(room, tmp_path / "local", plan, Local(1), seed=1)
+    assert len(outcome.tally.standings) == 24
+    for path in (tmp_path / "local").rglob("*.*"):
+        assert path.read_bytes() == (tmp_path / "cluster" / path.relative_to(tmp_path / "local")).read_bytes(), (
+            path.name
+        )
