@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
-
-import yaml
+from pathlib import Path
 
 NAME = re.compile(r"\d\d_\w+")  # 01_lookup
+LISTED = re.compile(rf"^ *- file: book/chapters/({NAME.pattern})$", re.MULTILINE)  # how _toc.yml names a chapter
 
 
 class AuthoringError(Exception):
@@ -112,9 +111,8 @@ class Course:
         return [Chapter(self.root, path.stem) for path in found if NAME.fullmatch(path.stem)]
 
     def _listed(self) -> list[Chapter]:
-        toc = yaml.safe_load((self.root / "_toc.yml").read_text(encoding="utf-8"))
-        files = [PurePosixPath(entry["file"]) for part in toc.get("parts", []) for entry in part["chapters"]]
-        found = [Chapter(self.root, file.name) for file in files if NAME.fullmatch(file.name)]
+        toc = (self.root / "_toc.yml").read_text(encoding="utf-8")
+        found = [Chapter(self.root, name) for name in LISTED.findall(toc)]
         missing = [chapter.where() for chapter in found if not chapter.source.is_file()]
         if missing:
             raise AuthoringError(
