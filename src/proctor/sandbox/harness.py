@@ -22,7 +22,7 @@ from typing import Any, NoReturn
 
 import torch
 
-from proctor.forbid import Family
+from proctor.forbid import SOFTMAX, Family
 from proctor.inputs import Replay, drawing
 from proctor.observe import Observation, Raised, describe, observe
 from proctor.sandbox import protocol
@@ -57,9 +57,15 @@ class Channel:
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
 
+        self.held = b""
+
+    def hold(self, kind: bytes, payload: bytes = b"") -> None:
+        """Send this with the next frame: each write wakes the other side."""
+        self.held += protocol.frame(kind, payload)
+
     def send(self, kind: bytes, payload: bytes = b"") -> None:
         # write() and read(), since the system calls of sockets are refused once student code may run
-        data = memoryview(protocol.frame(kind, payload))
+        data, self.held = memoryview(self.held + protocol.frame(kind, payload)), b""
         while data:
             data = data[os.write(self.descriptor, data) :]
 
@@ -237,6 +243,63 @@ def look(probe: Callable[..., Any], implementation: Any, draws: Mapping[str, tor
         return Observation(None, describe(error))
 
 
+class Echo(torch.nn.Module):
+    """Stands in for an answer while the zygote rehearses: gives back its first argument, called or built and called."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__()
+        self.layer = torch.nn.Linear(2, 3)
+
+    def forward(self, *args: Any, **options: Any) -> Any:
+        return args[0] * 1.0
+
+
+def echo(*args: Any, **options: Any) -> Any:
+    return args[0] * 1.0
+
+
+REHEARSED = '''
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+def softmax(scores: Tensor, dim: int = -1) -> Tensor:
+    """Words."""
+    powers = torch.exp(scores - scores.amax(dim=dim, keepdim=True))
+    return powers / powers.sum(dim=dim, keepdim=True)
+
+class Attention(nn.Module):
+    def __init__(self, d_model: int) -> None:
+        super().__init__()
+        self.proj = nn.Linear(d_model, d_model, bias=False)
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        weights = softmax(x @ x.transpose(-2, -1) / x.shape[-1] ** 0.5)
+        return self.proj(weights @ x), weights
+
+x = torch.ones(2, 3, 4, requires_grad=True)
+Attention(4)(x)[0].sum().backward()
+Attention(4).double()(x.detach().double())
+'''
+
+
+def rehearse(
+    probes: Mapping[str, Mapping[str, Callable[..., Any]]], draws: Mapping[str, Mapping[str, torch.Tensor]]
+) -> None:
+    """Run all probes once without an answer, and a cell without a student.
+
+    What is used for the first time is slow, and every child would do it again: it is done once, before the fork.
+    """
+    blocker = Blocker()
+    for exercise, functions in probes.items():
+        with blocker.without([SOFTMAX]):
+            for name, probe in functions.items():
+                for implementation in (echo, Echo):
+                    pack(exercise, name, look(probe, implementation, draws.get(exercise, {})), protocol.MAX_HEADER)
+    run_cells([("cell 0", REHEARSED)], {"__name__": NAMESPACE})
+    protocol.from_json(protocol.to_json({"cells": [["cell 0", REHEARSED]], "exercises": {}}))
+
+
 def report(names: Mapping[str, Any], exercises: Iterable[str], errors: Mapping[str, Raised], notes: list[str]) -> Any:
     """What came of the cells: which exercises can be called now, which cells failed, which imports."""
     return {
@@ -265,7 +328,7 @@ def sit(
     names = _room(output, job["modules"]).__dict__
     errors, notes = run_cells(job["cells"], names)
     found = report(names, job["exercises"], errors, notes)
-    channel.send(protocol.DEFINED, protocol.to_json(found))
+    channel.hold(protocol.DEFINED, protocol.to_json(found))
     implementations = {name: names[name] for name in found["defined"]}
     for name, module in job["stand_ins"].items():
         names[name] = getattr(importlib.import_module(module), name)
@@ -275,8 +338,8 @@ def sit(
                 channel.send(protocol.BEGIN, protocol.to_json({"exercise": exercise, "probe": probe}))
                 seen = look(probes[exercise][probe], implementation, draws.get(exercise, {}))
                 seen = _in_words(Observation(seen.values, seen.raised, blocker.taken()), limits["memory_mb"])
-                channel.send(protocol.OBSERVED, pack(exercise, probe, seen, limits["frame_bytes"]))
-    channel.send(protocol.OUTPUT, protocol.to_json({"text": output.text(), "count": output.count}))
+                channel.hold(protocol.OBSERVED, pack(exercise, probe, seen, limits["frame_bytes"]))
+    channel.hold(protocol.OUTPUT, protocol.to_json({"text": output.text(), "count": output.count}))
     channel.send(protocol.END)
 
 
