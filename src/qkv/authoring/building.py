@@ -10,7 +10,7 @@ from typing import Any
 import nbformat
 
 from qkv.authoring.chapter import Code, Part, Task, read
-from qkv.authoring.course import AuthoringError, Chapter, Course
+from qkv.authoring.course import NAME, AuthoringError, Chapter, Course
 from qkv.authoring.editions import solved_edition, student_edition
 from qkv.authoring.freshness import fingerprint
 from qkv.authoring.reading import shorten_alt
@@ -80,6 +80,8 @@ def _build(chapter: Chapter, course: Course, check: bool, force: bool, say: Call
         for path, why in stale:
             say(f"  stale    {path.relative_to(chapter.root).as_posix()} {why}")
         return len(stale)
+    if not _is(chapter.student, student):
+        _keep_work(chapter, say)
     _write(chapter.student, student, chapter, say)
     seconds = None
     if must_run:
@@ -173,13 +175,25 @@ def _write(
     say(f"  written  {name}" + (f", run in {seconds:.0f} s" if seconds is not None else ""))
 
 
+def _keep_work(chapter: Chapter, say: Callable[[str], None]) -> None:
+    """Put a student edition that somebody has worked in aside before it is made again: cells that ran tell."""
+    stored = _stored(chapter.student)
+    if stored is None or not any(cell.execution_count or cell.outputs for cell in _code(stored)):
+        return
+    free = (chapter.student.with_name(f"{chapter.name}.mine-{n}.ipynb") for n in range(1, 1000))
+    kept = next(path for path in free if not path.exists())
+    chapter.student.rename(kept)
+    name, mine = chapter.student.name, kept.relative_to(chapter.root).as_posix()
+    say(f"  kept     {mine}: somebody has worked in {name}, which is made anew")
+
+
 def _without_source(course: Course, say: Callable[[str], None]) -> int:
     known = {chapter.name for chapter in course.on_disk()}
     lost = [
         path
         for folder in ("notebooks", "solutions")
-        for path in sorted((course.root / folder).glob("[0-9][0-9]_*.ipynb"))
-        if path.stem not in known
+        for path in sorted((course.root / folder).glob("*.ipynb"))
+        if NAME.fullmatch(path.stem) and path.stem not in known
     ]
     for path in lost:
         say(f"  stale    {path.relative_to(course.root).as_posix()} has no chapter in book/chapters; delete it")

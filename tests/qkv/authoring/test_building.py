@@ -213,6 +213,21 @@ def test_changed_code_is_stale_until_it_has_run(built: Course, changed: str) -> 
     assert run_build(built, check=True)[0] == 0
 
 
+def test_a_students_work_is_never_overwritten(built: Course) -> None:
+    mine = chapter(built).student
+    notebook = nbformat.read(mine, as_version=4)
+    cell = next(cell for cell in notebook.cells if cell.id == "mean")
+    cell.source, cell.execution_count = "def mean(values, power=1.0):\n    return 42", 3
+    nbformat.write(notebook, mine)
+    for n in (1, 2):
+        code, said = run_build(built, "tiny")
+        assert code == 0
+        assert (f"kept     notebooks/01_tiny.mine-{n}.ipynb: somebody has worked in 01_tiny.ipynb" in said) == (n == 1)
+    assert "return 42" in (mine.parent / "01_tiny.mine-1.ipynb").read_text("utf-8")
+    assert "return 42" not in mine.read_text("utf-8")
+    assert run_build(built, check=True)[0] == 0
+
+
 def test_force_runs_again(built: Course, monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[str] = []
     monkeypatch.setattr("qkv.authoring.building.run", lambda notebook, chapter: ran.append(chapter.stem))
