@@ -410,10 +410,10 @@ def nothing_allowed(masked_softmax: Any) -> Seen:
 
 @softmax_of_allowed.probe
 def huge_scores(masked_softmax: Any) -> Seen:
-    """scores of thousands, positive and negative"""
+    """scores of thousands, positive and negative, in float64"""
     offset = torch.tensor([[1e4], [-1e4], [3e3]])
     mask = torch.tensor([True, True, False, True, False])
-    return {"weights": masked_softmax(normal(3, 5, seed="huge") + offset, mask)}
+    return {"weights": masked_softmax(normal(3, 5, seed="huge", dtype=torch.float64) + offset, mask)}
 
 
 @softmax_of_allowed.probe
@@ -589,8 +589,8 @@ def as_wide_as_long(zero_padding: Any) -> Seen:
 
 @zeroing.probe
 def random_lengths(zero_padding: Any) -> Seen:
-    """lengths drawn at random"""
-    return {"x": zero_padding(normal(6, 7, 2, seed="x"), integers(0, 8, 6, seed="lengths"))}
+    """lengths drawn at random, in a batch wider than the longest"""
+    return {"x": zero_padding(normal(6, 7, 2, seed="x"), integers(0, 6, 6, seed="lengths"))}
 
 
 zeroing.property(gradients(padded))
