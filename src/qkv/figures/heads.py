@@ -163,22 +163,22 @@ def pruning(alone: Tensor, greedy: Tensor, title: str) -> Figure:
     return fig
 
 
-def narrowness(ranks: Sequence[int], distances: Mapping[str, Tensor], title: str) -> Figure:
-    """How far the best weights that a head of a given width found stay from a wanted pattern.
+def narrowness(widths: Sequence[int], misplaced: Mapping[str, Tensor], title: str) -> Figure:
+    """How much weight a head of a given width leaves on wrong keys.
 
     Args:
-        ranks: widths of the head.
-        distances: kind of pattern -> total variation distance (rank, seed).
+        widths: columns of the head.
+        misplaced: kind of pattern -> share of the weight on wrong keys (width, seed).
     """
     fig, axis = plt.subplots(figsize=(WIDTH, 3.0))
     looks = ((BLUE, "o", "-"), (VERMILION, "s", "--"), (GREEN, "D", "-."))
-    for (name, runs), (colour, marker, line) in zip(distances.items(), looks, strict=False):
+    for (name, runs), (colour, marker, line) in zip(misplaced.items(), looks, strict=False):
         middle = runs.mean(dim=1)
         axis.errorbar(
-            range(len(ranks)), middle, runs.std(dim=1), color=colour, marker=marker, linestyle=line, label=name
+            range(len(widths)), middle, runs.std(dim=1), color=colour, marker=marker, linestyle=line, label=name
         )
-    axis.set_xticks(range(len(ranks)), [str(r) for r in ranks])
-    axis.set(xlabel="columns of the head, d_head", ylabel="distance from the pattern", ylim=(0, 1))
+    axis.set_xticks(range(len(widths)), [str(w) for w in widths])
+    axis.set(xlabel="columns of the head, d_head", ylabel="weight on wrong keys", ylim=(0, 1))
     axis.set_title(title)
     axis.legend()
     return fig
