@@ -16,7 +16,7 @@ from qkv.model.lookup import similarity_scores, softmax
 
 @expects(d="positive")
 def score_variance(d: int, sigma: float, mean: float = 0.0) -> float:
-    """Predict how far the dot product of a random query and a random key scatters.
+    """Predict how far the dot product of a random query and key scatters.
 
     Args:
         d: how many components q (d,) and k (d,) have.
@@ -38,17 +38,19 @@ def softmax_jacobian(p: Tensor) -> Tensor:
         p: weights (..., n) as a softmax gave them; each row sums to 1.
 
     Returns:
-        jacobian (..., n, n); entry (i, j) is the derivative of weight i with respect to score j.
+        jacobian (..., n, n); entry (i, j) is the derivative of weight i with
+        respect to score j.
     """
     return torch.diag_embed(p) - p.unsqueeze(-1) * p.unsqueeze(-2)  # (..., n, n)
 
 
 @expects(weights="... n")
 def attention_entropy(weights: Tensor) -> Tensor:
-    """Measure how widely each row of weights is spread: 0 for one key alone, log n for n keys alike.
+    """Measure how widely rows of weights are spread: 0 for one key, log n for n alike.
 
     Args:
-        weights: weights (..., n); each row sums to 1 and may contain exact zeros, which count 0.
+        weights: weights (..., n); each row sums to 1 and may contain exact zeros,
+            which count 0.
 
     Returns:
         entropy (...) in nats, one number for each row.
@@ -57,17 +59,24 @@ def attention_entropy(weights: Tensor) -> Tensor:
 
 
 @expects(q="... query d_k", k="... key d_k", v="... key d_v", mask="bool -> ... query key")
-def scaled_dot_product_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+def scaled_dot_product_attention(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    mask: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
     """Average the values, weighted by how well each key matches the query.
 
     Args:
         q: queries (..., query, d_k).
         k: keys (..., key, d_k).
         v: values (..., key, d_v).
-        mask: bool, broadcastable to (..., query, key). True means "may attend"; every query may attend somewhere.
+        mask: bool, broadcastable to (..., query, key). True means "may attend";
+            every query may attend somewhere.
 
     Returns:
-        output (..., query, d_v) and weights (..., query, key). Rows of weights sum to 1; a hidden key has weight 0.
+        output (..., query, d_v) and weights (..., query, key). Rows of weights
+        sum to 1; a hidden key has weight 0.
     """
     scores = similarity_scores(q, k) / math.sqrt(q.shape[-1])  # (..., query, key)
     if mask is not None:
