@@ -22,7 +22,8 @@ def causal_mask(n: int) -> Tensor:
         n: number of positions.
 
     Returns:
-        mask (n, n), bool: entry (i, j) is True where query i may attend to key j, that is where j ≤ i.
+        mask (n, n), bool: entry (i, j) is True where query i may attend to
+            key j, that is where j ≤ i.
     """
     positions = torch.arange(n)
     return positions[:, None] >= positions  # (query, key)
@@ -33,11 +34,13 @@ def padding_mask(lengths: Tensor, length: int) -> Tensor:
     """Let every query look at real tokens only.
 
     Args:
-        lengths: how many tokens of each sequence are real (batch,), int64, each between 0 and length.
+        lengths: how many tokens of each sequence are real (batch,), int64,
+            each between 0 and length.
         length: how many positions the padded batch has.
 
     Returns:
-        mask (batch, 1, length), bool: True for real tokens. The 1 stands for all queries.
+        mask (batch, 1, length), bool: True for real tokens. The 1 stands for
+            all queries.
     """
     positions = torch.arange(length, device=lengths.device)
     real = positions < lengths[:, None]  # (batch, length)
@@ -48,7 +51,8 @@ def combine_masks(*masks: Tensor | None) -> Tensor | None:
     """Allow what every mask allows.
 
     Args:
-        masks: bool masks that broadcast with each other, or None for "no restriction".
+        masks: bool masks that broadcast with each other, or None for
+            "no restriction".
 
     Returns:
         one mask of their common shape; None if there is nothing to combine.
@@ -62,20 +66,22 @@ def combine_masks(*masks: Tensor | None) -> Tensor | None:
 
 @expects(scores="... key", mask="bool -> ... key")
 def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
-    """Turn the allowed scores of each row into weights; hidden ones get exactly 0.
+    """Turn the allowed scores of each row into weights; hidden ones get 0.
 
     Args:
         scores: any real numbers (..., key), as large as ±1e4.
         mask: bool, broadcastable to (..., key). True means "may attend".
 
     Returns:
-        weights (..., key). A row sums to 1 if it allows anything; a row that allows nothing is all 0, its gradient too.
+        weights (..., key). A row sums to 1 if it allows anything; a row that
+            allows nothing is all 0, its gradient too.
     """
     scores = scores.masked_fill(~mask, -math.inf)
     lowest = torch.finfo(scores.dtype).min
-    highest = scores.amax(dim=-1, keepdim=True).clamp(min=lowest)  # finite even where all is hidden
+    highest = scores.amax(dim=-1, keepdim=True).clamp(min=lowest)  # never -inf
     powers = torch.exp(scores - highest)  # 0 where hidden
-    return powers / powers.sum(dim=-1, keepdim=True).clamp(min=1)  # the sum is at least exp(0), unless all is hidden
+    # a sum is at least exp(0) = 1, or 0 where all is hidden
+    return powers / powers.sum(dim=-1, keepdim=True).clamp(min=1)
 
 
 @expects(x="batch seq d_model", lengths="int: batch")
@@ -87,7 +93,8 @@ def zero_padding(x: Tensor, lengths: Tensor) -> Tensor:
         lengths: how many tokens of each are real (batch,), int64.
 
     Returns:
-        x (batch, seq, d_model) with zeros from position lengths[b] of sequence b on.
+        x (batch, seq, d_model) with zeros from position lengths[b] on in
+            sequence b.
     """
     real = padding_mask(lengths, x.shape[1]).transpose(-2, -1)  # (batch, seq, 1)
     return x.masked_fill(~real, 0)
@@ -95,7 +102,10 @@ def zero_padding(x: Tensor, lengths: Tensor) -> Tensor:
 
 @expects(decoder="... target d_model", memory="... source d_model", memory_mask="bool -> ... target source")
 def cross_attention(
-    decoder: Tensor, memory: Tensor, attend: Callable[..., Tensor], memory_mask: Tensor | None = None
+    decoder: Tensor,
+    memory: Tensor,
+    attend: Callable[..., Tensor],
+    memory_mask: Tensor | None = None,
 ) -> Tensor:
     """Let the decoder ask, and the encoder's memory answer.
 
@@ -103,7 +113,8 @@ def cross_attention(
         decoder: what the decoder has so far (..., target, d_model).
         memory: what the encoder made of the source (..., source, d_model).
         attend: an attention, called as attend(query, key, value, mask).
-        memory_mask: bool, broadcastable to (..., target, source), or None; handed to attend as it is.
+        memory_mask: bool, broadcastable to (..., target, source), or None;
+            handed to attend as it is.
 
     Returns:
         what attend returns: one vector for each position of the decoder.

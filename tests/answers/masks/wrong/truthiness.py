@@ -1,5 +1,6 @@
 """Asks a length or a mask whether it is true."""
 
+
 def padding_mask(lengths, length):
     return (lengths[:, None] > 0).expand(-1, length)[:, None]
 
