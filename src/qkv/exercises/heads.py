@@ -283,8 +283,9 @@ multi_head_exercise = Exercise(
     ],
     forbid=[FUSED_ATTENTION, MULTIHEAD],
     equivalents={
-        "return None if mask is None else torch.atleast_2d(mask).unsqueeze(-3)  ->  "
-        "return None if mask is None else mask.unsqueeze(-3)": "the same for every mask that has a query dimension",
+        "return torch.atleast_2d(mask).unsqueeze(-3)  ->  return mask.unsqueeze(-3)": (
+            "the same for every mask that has a query dimension"
+        ),
     },
 )
 
@@ -602,7 +603,7 @@ class QueryForAll(MultiHeadAttention):
     sequence.
     """
 
-    def _project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def _project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, ...]:
         return super()._project(query, query, query)
 
 
@@ -613,7 +614,7 @@ class ValuesFromTheKeys(MultiHeadAttention):
     The key says where something is found, the value is what is found there. They may be different tensors.
     """
 
-    def _project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def _project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, ...]:
         return super()._project(query, key, key)
 
 
@@ -624,7 +625,7 @@ class InputsNotProjected(MultiHeadAttention):
     Then head h can see only its block of the input's columns. The projections let every head look at all of them.
     """
 
-    def _project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def _project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, ...]:
         return self._split(query), self._split(key), self._split(value)
 
 
@@ -636,7 +637,7 @@ class InputCutIntoBlocks(MultiHeadAttention):
     is the result of the projection.
     """
 
-    def _project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def _project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, ...]:
         blocks = torch.block_diag(*[torch.ones(2 * [len(self.q_proj.weight) // self.n_heads])] * self.n_heads).to(query)
         pairs = (query, self.q_proj), (key, self.k_proj), (value, self.v_proj)
         q, k, v = (self._split(F.linear(x, proj.weight * blocks, proj.bias)) for x, proj in pairs)
@@ -650,7 +651,7 @@ class OneProjectionForAll(MultiHeadAttention):
     Asking, being found and answering are three roles, and each has its own projection.
     """
 
-    def _project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def _project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, ...]:
         return self._split(self.q_proj(query)), self._split(self.q_proj(key)), self._split(self.q_proj(value))
 
 
@@ -661,7 +662,7 @@ class BiasesForgotten(MultiHeadAttention):
     A projection is an nn.Linear with a bias. Calling it adds the bias by itself.
     """
 
-    def _project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def _project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, ...]:
         pairs = (query, self.q_proj), (key, self.k_proj), (value, self.v_proj)
         q, k, v = (self._split(F.linear(x, proj.weight)) for x, proj in pairs)
         return q, k, v

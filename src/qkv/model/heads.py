@@ -22,7 +22,8 @@ def split_heads(x: Tensor, n_heads: int) -> Tensor:
         n_heads: number of heads; it divides d_model.
 
     Returns:
-        heads (batch, head, seq, d_head); head h holds the columns h·d_head … (h+1)·d_head - 1 of x.
+        heads (batch, head, seq, d_head). Head h holds x's columns from h·d_head up to, but
+        not including, (h+1)·d_head.
     """
     blocks = x.unflatten(-1, (n_heads, -1))  # (batch, seq, head, d_head)
     return blocks.transpose(1, 2)
@@ -43,7 +44,7 @@ def merge_heads(x: Tensor) -> Tensor:
 
 
 class MultiHeadAttention(nn.Module):
-    """Let n_heads attentions look at the same sequence, each through projections of its own, and mix what they find.
+    """Let several heads look at a sequence, each in its own way, and mix their answers.
 
     Args:
         d_model: width of the vectors that come in and go out.
@@ -62,40 +63,50 @@ class MultiHeadAttention(nn.Module):
     @expects(
         query="batch query d_model", key="batch key d_model", value="batch key d_model", mask="bool -> batch query key"
     )
-    def forward(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Attend from every query to every key in each head, and mix the heads' answers.
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        mask: Tensor | None = None,
+    ) -> Tensor:
+        """Attend from every query to every key in each head, and mix the answers.
 
         Args:
             query: what asks (batch, query, d_model).
             key: what is compared with it (batch, key, d_model).
             value: what is averaged (batch, key, d_model).
-            mask: bool, broadcastable to (batch, query, key), the same for every head. True means "may attend".
+            mask: bool, broadcastable to (batch, query, key), the same for every head.
+                True means "may attend".
 
         Returns:
             output (batch, query, d_model).
         """
-        q, k, v = self._project(query, key, value)  # each (batch, head, its length, d_head)
-        heads = self._attend(q, k, v, self._for_every_head(mask))  # (batch, head, query, d_head)
+        q, k, v = self._project(query, key, value)  # each (batch, head, ..., d_head)
+        heads = self._attend(q, k, v, self._for_every_head(mask))
         return self._mix(heads)
 
-    def _project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Make all heads' queries, keys and values: one wide projection is n_heads narrow ones side by side."""
-        return self._split(self.q_proj(query)), self._split(self.k_proj(key)), self._split(self.v_proj(value))
+    def _project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, ...]:
+        """One wide projection is n_heads narrow ones side by side."""
+        q, k, v = self.q_proj(query), self.k_proj(key), self.v_proj(value)
+        return self._split(q), self._split(k), self._split(v)
 
     def _split(self, x: Tensor) -> Tensor:
         return split_heads(x, self.n_heads)
 
     def _for_every_head(self, mask: Tensor | None) -> Tensor | None:
-        """Make room for the heads, so that the same mask meets each of them."""
-        return None if mask is None else torch.atleast_2d(mask).unsqueeze(-3)  # (..., 1, query, key)
+        """Make room for the heads, so that each of them meets the same mask."""
+        if mask is None:
+            return None
+        return torch.atleast_2d(mask).unsqueeze(-3)  # (..., 1, query, key)
 
     def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
-        """Look up in every head by itself; the scale is the square root of d_head, the width of these queries."""
+        """Every head by itself; the scale is √d_head, by the width of these queries."""
         output, _ = scaled_dot_product_attention(q, k, v, mask)
         return output
 
     def _mix(self, heads: Tensor) -> Tensor:
-        """Put the heads' answers side by side, and let every column of the output draw on all of them."""
+        """Answers side by side, and every column of the output draws on all of them."""
         return self.out_proj(merge_heads(heads))
 
 
@@ -111,21 +122,23 @@ def attention_parameters(d_model: int, n_heads: int, bias: bool = True) -> int:
     Returns:
         the number of parameters, an int.
     """
-    # n_heads cancels: n_heads narrow matrices of d_model × d_head are one of d_model × d_model
+    # n_heads cancels: n_heads matrices of d_model × d_head are one of d_model × d_model
     projection = d_model * d_model + (d_model if bias else 0)
     return 4 * projection
 
 
 @expects(weights="batch head query key")
 def head_similarity(weights: Tensor) -> Tensor:
-    """Measure how alike the heads look: 1 for heads that attend alike everywhere, 0 for heads that share no key.
+    """Measure how alike heads look: 1 if they attend alike everywhere, 0 if they share no key.
 
     Args:
         weights: attention weights (batch, head, query, key); no row is all 0.
 
     Returns:
-        similarity (head, head): the cosine of two heads' rows at the same batch entry and query, averaged over both.
+        similarity (head, head): the cosine of two heads' rows at the same batch entry and
+        query, averaged over both.
     """
-    rows = F.normalize(weights, dim=-1).transpose(1, 2)  # (batch, query, head, key), each row of length 1
+    rows = F.normalize(weights, dim=-1)  # each of length 1
+    rows = rows.transpose(1, 2)  # (batch, query, head, key)
     cosines = rows @ rows.transpose(-2, -1)  # (batch, query, head, head)
     return cosines.mean(dim=(0, 1))
