@@ -23,6 +23,7 @@ UNSTABLE = {
 
 def run(notebook: nbformat.NotebookNode, chapter: Chapter) -> nbformat.NotebookNode:
     """Execute all cells in a fresh kernel, and tidy and check what they show."""
+    _refuse(chapter, "code that cannot be published", source_faults(notebook))
     chapter.solved.parent.mkdir(parents=True, exist_ok=True)
     client = NotebookClient(
         notebook,
@@ -41,11 +42,14 @@ def run(notebook: nbformat.NotebookNode, chapter: Chapter) -> nbformat.NotebookN
     except DeadKernelError:
         raise AuthoringError(f"{chapter.where()}: the kernel died while it ran the chapter.") from None
     tidy(notebook)
-    faults = output_faults(notebook)
+    _refuse(chapter, "outputs that cannot be published", output_faults(notebook))
+    return notebook
+
+
+def _refuse(chapter: Chapter, what: str, faults: list[str]) -> None:
     if faults:
         listed = "\n".join(f"  - {fault}" for fault in faults)
-        raise AuthoringError(f"{chapter.where()}: outputs that cannot be published:\n{listed}")
-    return notebook
+        raise AuthoringError(f"{chapter.where()}: {what}:\n{listed}")
 
 
 def environment(chapter: Chapter) -> dict[str, str]:
@@ -76,6 +80,15 @@ def tidy(notebook: nbformat.NotebookNode) -> None:
             cell.outputs = outputs
 
 
+def source_faults(notebook: nbformat.NotebookNode) -> list[str]:
+    """What is wrong with the code, before it takes its time to run."""
+    return [
+        f"cell {_first_line(cell.source)!r} ends with `;`, which hides a result here but not in nbval; write `_ = ...`"
+        for cell in notebook.cells
+        if cell.cell_type == "code" and cell.source.rstrip().endswith(";")
+    ]
+
+
 def output_faults(notebook: nbformat.NotebookNode) -> list[str]:
     """What is wrong with the outputs, one sentence each."""
     faults = []
@@ -84,8 +97,6 @@ def output_faults(notebook: nbformat.NotebookNode) -> list[str]:
             continue
         where = f"cell {_first_line(cell.source)!r}"
         tags = cell.metadata.get("tags", [])
-        if cell.source.rstrip().endswith(";"):
-            faults.append(f"{where} ends with `;`, which hides a result here but not in nbval; write `_ = ...` instead")
         for output in cell.outputs:
             text = output.get("text", "") or output.get("data", {}).get("text/plain", "")
             if output.output_type == "stream" and output.name == "stderr":

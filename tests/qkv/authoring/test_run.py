@@ -6,7 +6,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
-from qkv.authoring.run import output_faults, tidy
+from qkv.authoring.run import output_faults, source_faults, tidy
 
 
 def faults(*outputs: nbformat.NotebookNode, tags: tuple[str, ...] = (), source: str = "x\ny") -> list[str]:
@@ -69,8 +69,9 @@ def test_the_reference_passes_its_own_check() -> None:
 
 
 def test_a_semicolon_hides_nothing_from_nbval() -> None:
-    assert faults(source="x = 1\ntorch.manual_seed(0);") == [
-        "cell 'x = 1' ends with `;`, which hides a result here but not in nbval; write `_ = ...` instead"
+    cells = [new_code_cell("x = 1\ntorch.manual_seed(0);"), new_code_cell("print(';')")]
+    assert source_faults(new_notebook(cells=cells)) == [
+        "cell 'x = 1' ends with `;`, which hides a result here but not in nbval; write `_ = ...`"
     ]
 
 
