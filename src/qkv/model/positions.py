@@ -21,24 +21,28 @@ from qkv.model.expect import expects
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def refuses(complaint: Callable[..., str]) -> Callable[[Function], Function]:
-    """Raise ValueError with what `complaint` says about the arguments; it says nothing about good ones."""
+class also:
+    """What a function expects of its arguments beyond their sizes; like `expects`, no part of the answer."""
 
-    def decorate(function: Function) -> Function:
-        signature = inspect.signature(function)
+    @staticmethod
+    def expects(complaint: Callable[..., str]) -> Callable[[Function], Function]:
+        """Raise ValueError with what `complaint` says about the arguments; it says nothing about good ones."""
 
-        @wraps(function)
-        def checked(*args: Any, **kwargs: Any) -> Any:
-            given = signature.bind(*args, **kwargs)
-            given.apply_defaults()
-            message = complaint(**given.arguments)
-            if message:
-                raise ValueError(f"{function.__name__}: {message}")
-            return function(*args, **kwargs)
+        def decorate(function: Function) -> Function:
+            signature = inspect.signature(function)
 
-        return cast(Function, checked)
+            @wraps(function)
+            def checked(*args: Any, **kwargs: Any) -> Any:
+                given = signature.bind(*args, **kwargs)
+                given.apply_defaults()
+                message = complaint(**given.arguments)
+                if message:
+                    raise ValueError(f"{function.__name__}: {message}")
+                return function(*args, **kwargs)
 
-    return decorate
+            return cast(Function, checked)
+
+        return decorate
 
 
 def odd_width(x: Tensor, positions: Tensor, base: float) -> str:
@@ -106,7 +110,7 @@ def shift_matrix(k: int, d_model: int, base: float = 10000.0) -> Tensor:
 
 
 @expects(x="... seq d", positions="int: seq")
-@refuses(odd_width)
+@also.expects(odd_width)
 def rotate(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
     """Turn each pair of components by an angle that grows with the position (RoPE).
 
@@ -130,7 +134,7 @@ def rotate(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
 
 
 @expects(q="... query d", k="... key d", table="rows d")
-@refuses(even_table)
+@also.expects(even_table)
 def relative_scores(q: Tensor, k: Tensor, table: Tensor) -> Tensor:
     """Score every key by its content and by how far it is from the query.
 
@@ -153,7 +157,7 @@ def relative_scores(q: Tensor, k: Tensor, table: Tensor) -> Tensor:
 
 
 @expects(distance="int: ...", n_buckets="positive", max_distance="positive")
-@refuses(uneven_buckets)
+@also.expects(uneven_buckets)
 def relative_bucket(
     distance: Tensor,
     n_buckets: int = 32,
@@ -199,7 +203,7 @@ def alibi_bias(n_heads: int, length: int) -> Tensor:
     return bias.masked_fill(steps_back < 0, -math.inf)
 
 
-@refuses(one_string)
+@also.expects(one_string)
 def piece_kinds(pieces: list[str]) -> Tensor:
     """Tell whole words from pieces of words; a leading ## marks a piece that goes on.
 

@@ -1,4 +1,4 @@
-"""The shift as a power of one step; buckets by counting borders; a subclass of str does no harm."""
+"""The shift as a power of one step; buckets by counting borders; a lambda."""
 
 import torch
 
@@ -27,9 +27,8 @@ def alibi_bias(n_heads, length):
     return torch.where(back >= 0, -back * slopes, -torch.inf)
 
 
-piece_kinds = (
-    lambda pieces: torch.tensor(  # noqa: E731
-        [2 * p.startswith("##") or int("".join(pieces[i + 1 : i + 2]).startswith("##")) for i, p in enumerate(pieces)],
-        dtype=torch.long,
-    )
-)
+def kind(i, pieces):
+    return 2 * pieces[i].startswith("##") or int("".join(pieces[i + 1 : i + 2]).startswith("##"))
+
+
+piece_kinds = [lambda pieces: torch.tensor([kind(i, pieces) for i in range(len(pieces))]).long()][0]
