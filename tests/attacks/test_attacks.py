@@ -174,11 +174,8 @@ def test_attack(path: Path, exam, host: Host, salt: str, right: str, root: Path)
         assert result.state != "passed"
         assert all(c.isprintable() or c in "\n\t" for c in result.message)
 
-    after = exam.sit(f"# {MARKER}\n{right}")  # whoever comes next
-    assert {name: result.state for name, result in exam.results(after).items()} == {
-        "similarity_scores": "passed",
-        "softmax": "passed",
-    }
+    after = exam.sit(f"# {MARKER}\n{right}", only="similarity_scores")  # whoever comes next
+    assert {name: result.state for name, result in exam.results(after).items()} == {"similarity_scores": "passed"}
     assert after.stopped is None
     assert host.state() == before
     assert wait_until(lambda: sandboxed() == processes), (sandboxed(), processes)

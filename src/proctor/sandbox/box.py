@@ -82,6 +82,10 @@ class Sitting:
     seconds: float = 0.0
 
 
+MOST_ERRORS = 40  # cells whose errors are kept
+GRACE = 1.0  # seconds in which a process that closed its channel should be gone
+
+
 class Late(Exception):
     """The deadline passed."""
 
@@ -214,10 +218,9 @@ class Sandbox:
                     raise _ZygoteGone from None
             self._busy = True
             reader = Reader(ours, time.monotonic() + seconds, self.limits)
-            finished = False
             try:
                 reader.send(protocol.frame(protocol.JOB, job))
-                finished = self._read(reader, asked, sitting)
+                self._read(reader, asked, sitting)
             except Late:
                 detail = f"The code was still running after {seconds:g} s."
                 sitting.stopped = Stopped("time", detail, *reader.running)
@@ -227,13 +230,16 @@ class Sandbox:
                 detail = f"What came back was not an answer of the test harness ({error})."
                 sitting.stopped = Stopped("garbage", detail, *reader.running)
             except Ended:
-                pass
-        self._end_child()
-        if not finished and sitting.stopped is None:
-            sitting.stopped = self._why(*self._status(), reader.running)
+                if zygote.has_spoken(min(GRACE, seconds)):
+                    sitting.stopped = self._why(*self._status(), reader.running)
+                else:
+                    detail = "The code cut its connection to the test harness and went on running."
+                    sitting.stopped = Stopped("garbage", detail, *reader.running)
+            finally:
+                self._end_child()
 
-    def _read(self, reader: Reader, asked: Mapping[str, Sequence[str]], sitting: Sitting) -> bool:
-        """Take frames until the last; True if it came."""
+    def _read(self, reader: Reader, asked: Mapping[str, Sequence[str]], sitting: Sitting) -> None:
+        """Take frames until the last."""
         kind, payload = next(reader.frames())
         if kind == protocol.FAULT:  # sent before student code exists, so it is true
             raise Fault(f"a sitting could not be confined: {payload.decode('utf-8', 'replace')[:500]}")
@@ -251,12 +257,11 @@ class Sandbox:
                 sitting.output = clean(protocol.from_json(payload).get("text"), self.limits.kept_output)
             elif kind == protocol.STOP:
                 sitting.stopped = self._said(protocol.from_json(payload), reader.running)
-                return True
+                return
             elif kind == protocol.END:
-                return True
+                return
             else:
                 raise Garbage("unknown kind of frame")
-        return False
 
     def _said(self, report: Mapping[str, Any], running: tuple[str, str]) -> Stopped:
         if report.get("reason") == "output":
@@ -361,7 +366,8 @@ class Reader:
             kind, length = protocol.HEAD.unpack(self._exactly(protocol.HEAD.size))
             self.left -= length
             self.frames_left -= 1
-            if length > self.most or self.left < 0 or self.frames_left < 0:
+            most = self.most if kind == protocol.OBSERVED else protocol.MAX_TEXT
+            if length > most or self.left < 0 or self.frames_left < 0:
                 raise TooLarge(f"a result may have {self.most:,} bytes")
             yield kind, self._exactly(length)
 
@@ -393,7 +399,7 @@ def _take_definitions(report: Mapping[str, Any], asked: Mapping[str, Sequence[st
     if sitting.defined or not isinstance(errors, dict):
         raise Garbage("a second list of definitions, or none")
     sitting.defined = tuple(name for name in _texts(report.get("defined"), len(asked), 200) if name in asked)
-    sitting.cell_errors = {clean(label, 300): _raised(parts) for label, parts in errors.items()}
+    sitting.cell_errors = {clean(label, 300): _raised(parts) for label, parts in list(errors.items())[:MOST_ERRORS]}
     sitting.notes = _texts(report.get("notes"), 20, 500)
 
 

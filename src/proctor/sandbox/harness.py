@@ -304,7 +304,7 @@ def report(names: Mapping[str, Any], exercises: Iterable[str], errors: Mapping[s
     """What came of the cells: which exercises can be called now, which cells failed, which imports."""
     return {
         "defined": [n for n in exercises if callable(names.get(n)) and not isinstance(names[n], Missing)],
-        "errors": {label: [e.kind[:100], e.message[:2000], e.where[:500]] for label, e in errors.items()},
+        "errors": {label: [e.kind[:100], e.message[:600], e.where[:500]] for label, e in list(errors.items())[:40]},
         "notes": [note[:500] for note in notes[:20]],
     }
 

@@ -75,9 +75,10 @@ class Zygote:
     def gone(self) -> bool:
         if self.process.poll() is not None:
             return True
-        return self._readable(0)  # it never speaks unasked: this is the end of the stream
+        return self.has_spoken(0)  # it never speaks unasked: this is the end of the stream
 
-    def _readable(self, seconds: float) -> bool:
+    def has_spoken(self, seconds: float) -> bool:
+        """Whether there is something to receive from it, or it died, within that time."""
         waiting = select.poll()  # select() knows only the first thousand descriptors
         waiting.register(self.control, select.POLLIN)
         return bool(waiting.poll(max(seconds, 0) * 1000))
@@ -87,7 +88,7 @@ class Zygote:
         deadline = time.monotonic() + seconds
         data = b""
         while len(data) < count:
-            ready = self._readable(deadline - time.monotonic())
+            ready = self.has_spoken(deadline - time.monotonic())
             try:
                 part = self.control.recv(count - len(data)) if ready else b""
             except OSError:

@@ -6,10 +6,12 @@ needed.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import mmap
 import os
 import struct
+import sys
 from dataclasses import dataclass
 
 try:
@@ -109,7 +111,9 @@ def restrict(cpu_seconds: int, address_space: int, processes: int) -> None:
         hard = soft if hard is None else hard
         if ceiling != resource.RLIM_INFINITY:
             soft, hard = min(soft, ceiling), min(hard, ceiling)
-        resource.setrlimit(which, (soft, hard))
+        # other systems refuse some of these; there the tier promises nothing
+        with contextlib.suppress(*() if sys.platform == "linux" else (ValueError, OSError)):
+            resource.setrlimit(which, (soft, hard))
 
     lower("RLIMIT_CPU", cpu_seconds, cpu_seconds + 1)
     lower("RLIMIT_CORE", 0)

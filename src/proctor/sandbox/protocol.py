@@ -27,6 +27,7 @@ STATUS = struct.Struct(">iQ")  # how a child ended (as waitpid has it), its peak
 READY, JOB, DEFINED, BEGIN, OBSERVED, OUTPUT, STOP, END, FAULT = (bytes([c]) for c in b"RJDBOPXEF")
 
 MAX_HEADER = 64 * 1024
+MAX_TEXT = 1 << 20  # any frame without tensors
 MAX_TENSORS = 256
 MAX_DIMS = 8
 MAX_ELEMENTS = 1 << 32

@@ -14,9 +14,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+# what every program may know of the system: its libraries, its processor, three devices
 SYSTEM = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache")
 DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom")
-HUGE_PAGES = "/sys/kernel/mm/transparent_hugepage"  # the C library looks here before it uses them
+MACHINE = (
+    "/proc/cpuinfo", "/sys/devices/system/cpu",  # torch picks its kernels by these; without them, the slowest
+    "/sys/kernel/mm/transparent_hugepage",  # the C library looks here before it uses huge pages
+)  # fmt: skip
 OURS = ("proctor", "qkv")
 
 
@@ -82,7 +86,7 @@ def current(hide: Sequence[str | Path] = ()) -> View:
     sites = site_directories()
     shown = _outermost(
         path
-        for path in (executable, *standard, *sites, *SYSTEM, *_loaded_libraries())
+        for path in (executable, *standard, *sites, *SYSTEM, *MACHINE, *_loaded_libraries())
         if os.path.exists(path) and not (os.path.islink(path) and path not in SYSTEM)
     )
     ours = [os.path.join(site, name) for site in (*sites, *(f"{s}/site-packages" for s in standard)) for name in OURS]

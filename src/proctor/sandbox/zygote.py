@@ -120,7 +120,8 @@ def _prepare(boot: Mapping[str, Any], probes: bytes, draws: bytes) -> Callable[[
     torch.manual_seed(0)  # unseeded draws of a submission are the same in every run
     sys.modules["numpy"].random.seed(0)
     bounds = boot["limits"]
-    roof = limits.mapped_bytes() + bounds["memory_mb"] * limits.MB
+    mapped = limits.mapped_bytes()
+    roof = mapped + bounds["memory_mb"] * limits.MB if mapped else 0
     filtered = boot["tier"] != "limits"
     if not filtered and sys.platform == "linux":
         import ctypes
@@ -221,7 +222,10 @@ def serve(control: socket.socket, child: Callable[[int], None], sweep: Callable[
 
 def _watch(pid: int, control: socket.socket) -> tuple[int, int]:
     """Wait for the child's end; end it if told to, or if nobody is there any more."""
-    exit_of = os.pidfd_open(pid) if hasattr(os, "pidfd_open") else None
+    try:
+        exit_of = os.pidfd_open(pid)
+    except (AttributeError, OSError):  # an old kernel, or not Linux: look again and again
+        exit_of = None
     watched: list[Any] = [control] if exit_of is None else [control, exit_of]
     while True:
         ready, _, _ = select.select(watched, [], [], None if exit_of is not None else 0.005)

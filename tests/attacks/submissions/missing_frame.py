@@ -1,7 +1,7 @@
 """Closes the channel and goes on running.
 
-Expected: stopped (exit or memory or time or crash).
-Seconds: 0.7
+Expected: stopped (garbage).
+Seconds: 0.5
 """
 
 import os

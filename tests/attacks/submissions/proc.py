@@ -22,7 +22,8 @@ for place in PLACES:
     with contextlib.suppress(OSError):
         print("LEAK", place, os.listdir(place))
 with contextlib.suppress(OSError):
-    print("LEAK", os.listdir("/proc"))
+    if found := set(os.listdir("/proc")) - {"cpuinfo"}:
+        print("LEAK", found)
 
 
 def softmax(scores, dim):

@@ -102,6 +102,11 @@ def test_what_the_sandbox_sees_is_what_the_trusted_process_sees(box):
         assert all(torch.equal(seen[name].values[key], value) for key, value in expected.values.items())
 
 
+def test_torch_uses_the_same_kernels_inside(box):
+    source = "import torch\nprint(torch.backends.cpu.get_cpu_capability())\n"
+    assert sit(box, source).output.strip() == torch.backends.cpu.get_cpu_capability()
+
+
 def test_a_mistake_is_diagnosed(box):
     result = EXAMINER.verdict(
         sit(box, "def affine(x, slope, offset):\n    return x / slope + offset").outcomes["affine"]
@@ -198,6 +203,11 @@ def test_unseeded_draws_are_the_same_in_every_sitting(box):
             "import os; os.write(3, b'Q' + bytes(4))",
             "garbage",
             "What came back was not an answer of the test harness (unknown kind of frame).",
+        ),
+        (
+            "import os, time; os.close(3); time.sleep(60)",
+            "garbage",
+            "The code cut its connection to the test harness and went on running.",
         ),
         (
             "import os; os.write(3, b'O' + bytes([255] * 4))",

@@ -13,7 +13,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 
-from proctor.sandbox.view import DEVICES, HUGE_PAGES, View
+from proctor.sandbox.view import DEVICES, View
 
 INSTALL = "install it with your package manager, e.g. apt-get install bubblewrap"
 NOBODY = "65534"
@@ -40,8 +40,6 @@ def command(view: View, environment: Mapping[str, str]) -> list[str]:
         words += empty
     for device in DEVICES:
         words += ["--dev-bind", device, device]
-    if os.path.isdir(HUGE_PAGES):
-        words += ["--ro-bind", HUGE_PAGES, HUGE_PAGES]
     return [*words, "--remount-ro", "/", "--chdir", "/", "--"]
 
 
