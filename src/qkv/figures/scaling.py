@@ -167,5 +167,5 @@ def learning(curves: Mapping[int, Mapping[str, Tensor]], every: int, chance: flo
         axis.set(title=f"d = {d}", ylim=(0, 1.04), xlabel="training step")
     axes[0].set_ylabel("right coat")
     axes[-1].text(axes[-1].get_xlim()[1], chance + 0.02, "guessing", ha="right", color=GREY)
-    axes[0].legend(loc="lower right", bbox_to_anchor=(1.0, 0.12))
+    axes[1].legend(loc="lower right", bbox_to_anchor=(1.03, 0.1))
     return fig
