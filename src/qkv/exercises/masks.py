@@ -387,6 +387,7 @@ def with_a_closed_row() -> tuple[Tensor, Tensor]:
     mask = booleans(4, 6, seed="mask")
     mask[:, 1] = True
     mask[2] = False
+    mask[3] = True  # and one row is open: it is the closed one for whoever reads the mask the other way round
     return normal(4, 6, seed="scores"), mask
 
 

@@ -152,7 +152,7 @@ def pooled(widths: Sequence[int], errors: Mapping[str, Tensor], title: str) -> F
         axis.plot(widths, mean, color=COLOURS[i], linestyle=LINES[i], marker=MARKERS[i], label=name)
     axis.set(xlabel="padding positions beside 7 real tokens", ylabel="relative error", title=title)
     axis.set_ylim(bottom=-0.02)
-    axis.legend(loc="center right")
+    axis.legend(loc="upper left")
     return fig
 
 
