@@ -46,7 +46,7 @@ def softmax_jacobian(p: Tensor) -> Tensor:
 
 @expects(weights="... n")
 def attention_entropy(weights: Tensor) -> Tensor:
-    """Measure how widely rows of weights are spread: 0 for one key, log n for n alike.
+    """Measure how widely rows are spread: 0 for one key, log n for n alike.
 
     Args:
         weights: weights (..., n); each row sums to 1 and may contain exact zeros,
