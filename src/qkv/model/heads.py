@@ -22,8 +22,8 @@ def split_heads(x: Tensor, n_heads: int) -> Tensor:
         n_heads: number of heads; it divides d_model.
 
     Returns:
-        heads (batch, head, seq, d_head). Head h holds x's columns from h·d_head up to, but
-        not including, (h+1)·d_head.
+        heads (batch, head, seq, d_head). Head h holds x's columns from h·d_head
+        up to, but not including, (h+1)·d_head.
     """
     blocks = x.unflatten(-1, (n_heads, -1))  # (batch, seq, head, d_head)
     return blocks.transpose(1, 2)
@@ -44,7 +44,7 @@ def merge_heads(x: Tensor) -> Tensor:
 
 
 class MultiHeadAttention(nn.Module):
-    """Let several heads look at a sequence, each in its own way, and mix their answers.
+    """Let several heads look at the same sequence, and mix what they find.
 
     Args:
         d_model: width of the vectors that come in and go out.
@@ -101,12 +101,12 @@ class MultiHeadAttention(nn.Module):
         return torch.atleast_2d(mask).unsqueeze(-3)  # (..., 1, query, key)
 
     def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
-        """Every head by itself; the scale is √d_head, by the width of these queries."""
+        """Every head by itself; its scale is √d_head, the width of its queries."""
         output, _ = scaled_dot_product_attention(q, k, v, mask)
         return output
 
     def _mix(self, heads: Tensor) -> Tensor:
-        """Answers side by side, and every column of the output draws on all of them."""
+        """Side by side, then mixed: every column of the output draws on all heads."""
         return self.out_proj(merge_heads(heads))
 
 
@@ -122,21 +122,21 @@ def attention_parameters(d_model: int, n_heads: int, bias: bool = True) -> int:
     Returns:
         the number of parameters, an int.
     """
-    # n_heads cancels: n_heads matrices of d_model × d_head are one of d_model × d_model
+    # n_heads cancels: so many matrices of d_model × d_head make one square
     projection = d_model * d_model + (d_model if bias else 0)
     return 4 * projection
 
 
 @expects(weights="batch head query key")
 def head_similarity(weights: Tensor) -> Tensor:
-    """Measure how alike heads look: 1 if they attend alike everywhere, 0 if they share no key.
+    """Measure how alike heads look: 1 if they attend alike, 0 if they share no key.
 
     Args:
         weights: attention weights (batch, head, query, key); no row is all 0.
 
     Returns:
-        similarity (head, head): the cosine of two heads' rows at the same batch entry and
-        query, averaged over both.
+        similarity (head, head): the cosine of two heads' rows at the same batch
+        entry and query, averaged over both.
     """
     rows = F.normalize(weights, dim=-1)  # each of length 1
     rows = rows.transpose(1, 2)  # (batch, query, head, key)
