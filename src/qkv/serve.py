@@ -147,6 +147,10 @@ class _BookServer(ThreadingHTTPServer):
     daemon_threads = True
     allow_reuse_address = os.name != "nt"  # on Windows it would let two servers share a port
 
+    def handle_error(self, request: object, client_address: object) -> None:
+        if not isinstance(sys.exception(), ConnectionError):  # a reader who closes the page early is no error
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
+
     def __enter__(self) -> _BookServer:
         threading.Thread(target=self.serve_forever, name="book", daemon=True).start()
         return self
@@ -207,14 +211,18 @@ class Lab:
             self.process.wait()
 
     def _environment(self) -> dict[str, str]:
-        """The token (in the environment, since a command line can be read by every user) and our settings folder."""
+        """The token (here, since a command line can be read by every user), our settings, and a layout of our own."""
         settings = ROOT / "_build" / "jupyter"
         page = settings / "labconfig" / "page_config.json"
         page.parent.mkdir(parents=True, exist_ok=True)
         # no question about news, and no look-up on the network, at the first start
         page.write_text(json.dumps({"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}))
         path = os.pathsep.join(filter(None, [str(settings), os.environ.get("JUPYTER_CONFIG_PATH")]))
-        return {"JUPYTER_TOKEN": self.token, "JUPYTER_CONFIG_PATH": path}
+        return {
+            "JUPYTER_TOKEN": self.token,
+            "JUPYTER_CONFIG_PATH": path,
+            "JUPYTERLAB_WORKSPACES_DIR": str(ROOT / ".qkv" / "workspaces"),  # no tabs of other projects
+        }
 
     def wait_until_it_answers(self, stopping: threading.Event) -> None:
         """Return when JupyterLab answers a request, or `stopping` is set."""

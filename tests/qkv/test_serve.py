@@ -7,6 +7,7 @@ import re
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -96,7 +97,7 @@ def get(address: str) -> tuple[int, str]:
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(address, timeout=10) as reply:
-            return reply.status, reply.read().decode()
+            return reply.status, reply.read().decode(errors="replace")
     except urllib.error.HTTPError as error:
         return error.code, ""
 
@@ -202,6 +203,17 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "book" / "chapters").mkdir(parents=True)
     (tmp_path / "book" / "chapters" / "01_lookup.md").write_text("# Lookup")
     return tmp_path
+
+
+def test_a_reader_who_leaves_early_is_no_error(sources: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (sources / "_build" / "html" / "large.bin").write_bytes(bytes(8 << 20))
+    with serve.book_server(serve.DEFAULT_PORT) as server:
+        with socket.create_connection(server.server_address[:2]) as reader:
+            reader.sendall(b"GET /large.bin HTTP/1.0\r\n\r\n")
+            reader.recv(100)
+            reader.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # leave with a reset
+        assert get(f"{serve.address(server)}large.bin")[0] == 200
+    assert capfd.readouterr().err == ""
 
 
 def test_the_book_is_stale_when_a_source_is_newer(sources: Path) -> None:
