@@ -12,7 +12,7 @@ import nbformat
 from qkv.authoring.chapter import Code, Part, Task, read
 from qkv.authoring.course import NAME, AuthoringError, Chapter, Course
 from qkv.authoring.editions import solved_edition, student_edition
-from qkv.authoring.freshness import fingerprint
+from qkv.authoring.freshness import fingerprint, meaning_of_cells
 from qkv.authoring.reading import shorten_alt
 from qkv.authoring.run import run, tidy
 
@@ -128,7 +128,7 @@ def carry_outputs(stored: nbformat.NotebookNode, notebook: nbformat.NotebookNode
 
 def _same_run(solved: nbformat.NotebookNode, stored: nbformat.NotebookNode) -> bool:
     same_inputs = stored.metadata.get("qkv", {}).get("inputs") == solved.metadata["qkv"]["inputs"]
-    return same_inputs and [c.source for c in _code(stored)] == [c.source for c in _code(solved)]
+    return same_inputs and meaning_of_cells(stored) == meaning_of_cells(solved)
 
 
 def _facts(parts: list[Part]) -> dict[str, dict[str, Any]]:

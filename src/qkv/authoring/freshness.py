@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import json
 from pathlib import Path
+from typing import Any
 
 import nbformat
 
@@ -17,15 +19,41 @@ SHAPE_CARDS = ("proctor.result", "proctor.report.notebook")
 
 
 def fingerprint(chapter: Chapter, notebook: nbformat.NotebookNode) -> str:
-    """A hash over the code cells and over the modules that they reach."""
+    """A hash over what the code cells say, and over what the modules that they reach say."""
     cells = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
-    digest = hashlib.sha256()
-    for text in cells:
-        digest.update(text.encode() + b"\0")
+    digest = hashlib.sha256(meaning_of_cells(notebook).encode())
     for path in reached(chapter, cells):
+        text = path.read_text(encoding="utf-8")
         digest.update(path.relative_to(chapter.root).as_posix().encode() + b"\0")
-        digest.update(path.read_text(encoding="utf-8").encode() + b"\0")
+        digest.update((meaning(text) if path.suffix == ".py" else text).encode() + b"\0")
     return digest.hexdigest()
+
+
+def meaning_of_cells(notebook: nbformat.NotebookNode) -> str:
+    return "\0".join(meaning(cell.source) for cell in notebook.cells if cell.cell_type == "code")
+
+
+def meaning(code: str) -> str:
+    """Code without its layout, comments and docstrings, which change no output. The same in every version of Python."""
+    try:
+        tree = ast.parse(code)
+    except SyntaxError:  # a cell with a magic
+        return code
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and ast.get_docstring(
+            node
+        ):
+            node.body = node.body[1:]
+    return json.dumps(_shape(tree), ensure_ascii=False)
+
+
+def _shape(part: Any) -> Any:
+    if isinstance(part, list):
+        return [_shape(item) for item in part]
+    if not isinstance(part, ast.AST):
+        return repr(part)
+    fields = {name: value for name, value in ast.iter_fields(part) if value not in (None, []) and name != "kind"}
+    return [type(part).__name__, {name: _shape(value) for name, value in fields.items()}]
 
 
 def reached(chapter: Chapter, cells: list[str]) -> list[Path]:

@@ -13,7 +13,7 @@ from qkv.authoring.building import carry_outputs
 from qkv.authoring.chapter import Code, Ids, Prose, Task, read, without_links_ahead
 from qkv.authoring.course import AuthoringError, Chapter
 from qkv.authoring.editions import solved_edition, student_edition
-from qkv.authoring.freshness import fingerprint, imported, reached
+from qkv.authoring.freshness import fingerprint, imported, meaning, reached
 
 
 def run_build(course: Course, *stems: str, **options: bool) -> tuple[int, str]:
@@ -188,6 +188,24 @@ def test_new_prose_does_not_run_the_chapter_again(built: Course, monkeypatch: py
     assert {c.id: c for c in solved.cells}["check-mean"].outputs[0].text == "mean: passed\n"
 
 
+def test_a_comment_or_a_docstring_does_not_run_the_chapter_again(
+    built: Course, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qkv.authoring.building.run", lambda *_: pytest.fail("ran for a comment"))
+    model = chapter(built).model
+    text = model.read_text("utf-8").replace("# back again", "# and back").replace("The power mean of", "Average")
+    model.write_text(text, "utf-8")
+    edit(built, 'print(f"{mean(', '# the same\nprint(f"{mean(')
+    assert run_build(built, check=True)[0] == 1
+    code, said = run_build(built)
+    assert code == 0
+    assert "written  solutions/01_tiny.ipynb" in said
+    solved = nbformat.read(chapter(built).solved, as_version=4)
+    cells = {cell.id: cell for cell in solved.cells}
+    assert "# and back" in cells["mean"].source
+    assert cells["check-mean"].outputs[0].text == "mean: passed\n"
+
+
 @pytest.mark.parametrize(
     "changed",
     ["a cell", "the reference", "the stored code", "the stored file"],
@@ -199,7 +217,7 @@ def test_changed_code_is_stale_until_it_has_run(built: Course, changed: str) -> 
         edit(built, "power=2.0", "power=3.0")
     elif changed == "the reference":
         model = chapter(built).model
-        model.write_text(model.read_text("utf-8").replace("# back again", "# and back"), "utf-8")
+        model.write_text(model.read_text("utf-8").replace("1 / power)  #", "1.0 / power)  #"), "utf-8")
     elif changed == "the stored code":
         solved.write_text(solved.read_text("utf-8").replace("power=2.0", "power=4.0"), "utf-8")
     else:
@@ -314,6 +332,15 @@ def test_the_fingerprint_follows_the_modules_that_a_chapter_reaches(tiny: Course
     assert fingerprint(chapter(tiny), notebook) == before
     (source / "model" / "earlier.py").write_text("x = 1\n", "utf-8")
     assert fingerprint(chapter(tiny), notebook) != before
+
+
+def test_the_meaning_of_code_is_what_can_change_an_output() -> None:
+    code = 'def f(x):\n    """Words."""\n    # why\n    return (x + 1)\n'
+    assert meaning(code) == meaning("def f(x):\n    return x+1")
+    assert meaning(code) != meaning(code.replace("1", "1.0"))
+    assert meaning(code) != meaning(code.replace("x + 1", "1 + x"))
+    assert meaning("x = 'a'") != meaning("x = b'a'")
+    assert meaning("%time x") == "%time x"
 
 
 def test_imports_of_a_cell() -> None:
