@@ -36,10 +36,11 @@ Where it ends:
 - The tier "limits" has none of the walls. It is refused unless asked for.
 """
 
-from proctor.sandbox.box import Cell, Sandbox, Sitting, Stopped
+from proctor.sandbox.box import Sandbox
 from proctor.sandbox.choice import TIERS, Refused, choose, describe
 from proctor.sandbox.launch import Fault
 from proctor.sandbox.limits import Limits
+from proctor.sandbox.sitting import Cell, Sitting, Stopped
 
 __all__ = [
     "TIERS",

@@ -7,12 +7,10 @@ does; what arrived before a submission was stopped is kept; a dead zygote is rep
 from __future__ import annotations
 
 import os
-import select
 import signal
 import socket
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -20,12 +18,15 @@ from typing import Any, Self
 from torch import Tensor
 
 from proctor.forbid import Family
-from proctor.observe import Observation, Raised
 from proctor.sandbox import protocol
 from proctor.sandbox.choice import choose
 from proctor.sandbox.launch import Fault, Zygote, launch
 from proctor.sandbox.limits import Limits
 from proctor.sandbox.protocol import Garbage, TooLarge, clean
+from proctor.sandbox.reader import Ended, Late, Reader
+from proctor.sandbox.sitting import Cell, Sitting, Stopped, take_definitions, take_observation, whose
+
+GRACE = 1.0  # seconds in which a process that closed its channel should be gone
 
 SIGNALS = {
     "SIGSEGV": "it read or wrote memory that is not its own",
@@ -34,64 +35,6 @@ SIGNALS = {
     "SIGFPE": "an arithmetic fault",
     "SIGILL": "an invalid instruction",
 }
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A piece of a submission, and how to speak of it ("cell 3 of a.ipynb", "helpers.py")."""
-
-    label: str
-    source: str
-
-
-@dataclass(frozen=True)
-class Stopped:
-    """Why a sitting ended early.
-
-    Args:
-        reason: time | memory | output | size | result | exit | crash | garbage | sandbox.
-        detail: one sentence for an instructor. It may hold hostile text: escape it where it is shown.
-        exercise, probe: what was running; empty if the submission was still being loaded.
-    """
-
-    reason: str
-    detail: str
-    exercise: str = ""
-    probe: str = ""
-
-
-@dataclass
-class Sitting:
-    """What was seen of one submission.
-
-    Args:
-        outcomes: exercise -> probe -> what was observed. Probes that were not reached are absent.
-        defined: exercises for which the submission defines something that can be called.
-        cell_errors: label -> what a cell raised when it was run.
-        notes: imports that failed, in words.
-        output: the beginning of what was printed.
-        stopped: None if the sitting ran to its end.
-    """
-
-    outcomes: dict[str, dict[str, Observation]] = field(default_factory=dict)
-    defined: tuple[str, ...] = ()
-    cell_errors: dict[str, Raised] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    output: str = ""
-    stopped: Stopped | None = None
-    seconds: float = 0.0
-
-
-MOST_ERRORS = 40  # cells whose errors are kept
-GRACE = 1.0  # seconds in which a process that closed its channel should be gone
-
-
-class Late(Exception):
-    """The deadline passed."""
-
-
-class Ended(Exception):
-    """The other side closed the channel."""
 
 
 class Sandbox:
@@ -247,11 +190,11 @@ class Sandbox:
             raise Garbage("no greeting")
         for kind, payload in reader.frames():
             if kind == protocol.DEFINED:
-                _take_definitions(protocol.from_json(payload), asked, sitting)
+                take_definitions(protocol.from_json(payload), asked, sitting)
             elif kind == protocol.BEGIN:
-                reader.running = _whose(protocol.from_json(payload), asked)
+                reader.running = whose(protocol.from_json(payload), asked)
             elif kind == protocol.OBSERVED:
-                _take_observation(payload, asked, sitting)
+                take_observation(payload, asked, sitting)
                 reader.running = ("", "")
             elif kind == protocol.OUTPUT:
                 sitting.output = clean(protocol.from_json(payload).get("text"), self.limits.kept_output)
@@ -314,106 +257,6 @@ def _signal_name(number: int) -> str:
 
 class _ZygoteGone(Exception):
     """The zygote died; nothing is known about the sitting."""
-
-
-class Reader:
-    """Frames from one sitting, under one total deadline and one total size."""
-
-    def __init__(self, channel: socket.socket, deadline: float, limits: Limits) -> None:
-        self.channel, self.deadline = channel, deadline
-        self.most, self.left = limits.frame_bytes, limits.result_bytes
-        self.frames_left = 20_000
-        self.running = ("", "")
-        channel.setblocking(False)
-        self._poll = select.poll()
-
-    def _wait(self, event: int) -> None:
-        left = self.deadline - time.monotonic()
-        self._poll.register(self.channel, event)
-        if left <= 0 or not self._poll.poll(left * 1000):
-            raise Late
-
-    def send(self, data: bytes) -> None:
-        view = memoryview(data)
-        while view:
-            self._wait(select.POLLOUT)
-            try:
-                view = view[self.channel.send(view) :]
-            except BlockingIOError:
-                continue
-            except OSError:
-                raise Ended from None
-
-    def _exactly(self, count: int) -> bytes:
-        data = bytearray()
-        while len(data) < count:
-            try:
-                part = self.channel.recv(min(count - len(data), 1 << 20))
-            except BlockingIOError:
-                self._wait(select.POLLIN)
-                continue
-            except OSError:
-                raise Ended from None
-            if not part:
-                raise Ended
-            data += part
-            if time.monotonic() > self.deadline:
-                raise Late
-        return bytes(data)
-
-    def frames(self) -> Iterator[tuple[bytes, bytes]]:
-        while True:
-            kind, length = protocol.HEAD.unpack(self._exactly(protocol.HEAD.size))
-            self.left -= length
-            self.frames_left -= 1
-            most = self.most if kind == protocol.OBSERVED else protocol.MAX_TEXT
-            if length > most or self.left < 0 or self.frames_left < 0:
-                raise TooLarge(f"a result may have {self.most:,} bytes")
-            yield kind, self._exactly(length)
-
-
-def _whose(note: Any, asked: Mapping[str, Sequence[str]]) -> tuple[str, str]:
-    """The exercise and probe that a frame is about; they must be among those asked for."""
-    if not isinstance(note, dict):
-        raise Garbage("not about a probe")
-    exercise, probe = note.get("exercise"), note.get("probe")
-    if not isinstance(exercise, str) or exercise not in asked or probe not in asked[exercise]:
-        raise Garbage("about a probe that was not asked for")
-    return exercise, str(probe)
-
-
-def _raised(parts: object) -> Raised:
-    if not isinstance(parts, list) or len(parts) != 3:
-        raise Garbage("an error has three parts")
-    return Raised(clean(parts[0], 100), clean(parts[1], 2000), clean(parts[2], 500))
-
-
-def _texts(values: object, count: int, length: int) -> tuple[str, ...]:
-    if not isinstance(values, list) or len(values) > count:
-        raise Garbage("a short list of texts expected")
-    return tuple(clean(value, length) for value in values)
-
-
-def _take_definitions(report: Mapping[str, Any], asked: Mapping[str, Sequence[str]], sitting: Sitting) -> None:
-    errors = report.get("errors")
-    if sitting.defined or not isinstance(errors, dict):
-        raise Garbage("a second list of definitions, or none")
-    sitting.defined = tuple(name for name in _texts(report.get("defined"), len(asked), 200) if name in asked)
-    sitting.cell_errors = {clean(label, 300): _raised(parts) for label, parts in list(errors.items())[:MOST_ERRORS]}
-    sitting.notes = _texts(report.get("notes"), 20, 500)
-
-
-def _take_observation(payload: bytes, asked: Mapping[str, Sequence[str]], sitting: Sitting) -> None:
-    tensors, note = protocol.decode(payload)
-    exercise, probe = _whose(note, asked)
-    if probe in sitting.outcomes.get(exercise, {}):
-        raise Garbage("a second answer to the same probe")
-    raised = None if note.get("raised") is None else _raised(note["raised"])
-    values = tensors if note.get("values") is True and raised is None else None
-    if values is None and raised is None:
-        raise Garbage("neither values nor an error")
-    seen = Observation(values, raised, _texts(note.get("called"), 20, 200))
-    sitting.outcomes.setdefault(exercise, {})[probe] = seen
 
 
 def pack_draws(draws: Mapping[str, Mapping[str, Tensor]]) -> bytes:

@@ -9,11 +9,9 @@ raises leaves the others alone, prints and warnings cost nothing, a missing pack
 
 from __future__ import annotations
 
-import ast
 import builtins
 import importlib
 import io
-import linecache
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -22,13 +20,15 @@ from typing import Any, NoReturn
 
 import torch
 
-from proctor.forbid import SOFTMAX, Family
+from proctor.forbid import Family
 from proctor.inputs import Replay, drawing
 from proctor.observe import Observation, Raised, describe, observe
 from proctor.sandbox import protocol
+from proctor.sandbox.cells import run_cells
 from proctor.sandbox.importing import Sources
 from proctor.sandbox.inert import Inert, InertModules, Missing
 from proctor.sandbox.kernels import Blocker
+from proctor.sandbox.output import Output
 
 NAMESPACE = "submission"  # not "__main__": what a script does when it is run is not part of what it defines
 OUT_OF_MEMORY = ("can't allocate memory", "std::bad_alloc", "not enough memory")
@@ -86,125 +86,6 @@ class Channel:
         return b"".join(parts)
 
 
-class Output(io.TextIOBase):
-    """Takes what is printed: keeps the beginning, forgets the rest, stops a flood."""
-
-    def __init__(self, kept: int, limit: int, flood: Callable[[], NoReturn]) -> None:
-        self.kept, self.limit, self.flood = kept, limit, flood
-        self.count = 0
-        self.parts: list[str] = []
-
-    encoding = "utf-8"
-    errors = "replace"
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, text: str) -> int:
-        if not isinstance(text, str):
-            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
-        if self.count < self.kept:
-            self.parts.append(text[: self.kept - self.count])
-        self.count += len(text)
-        if self.count > self.limit:
-            self.flood()
-        return len(text)
-
-    @property
-    def buffer(self) -> _Bytes:
-        return _Bytes(self)
-
-    def text(self) -> str:
-        return "".join(self.parts)
-
-
-class _Bytes(io.RawIOBase):
-    """sys.stdout.buffer, counted with the rest."""
-
-    def __init__(self, output: Output) -> None:
-        self.output = output
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int:
-        raw = bytes(data)
-        self.output.write(raw.decode("utf-8", "replace"))
-        return len(raw)
-
-
-def _import_one(node: ast.Import | ast.ImportFrom, run: Callable[[list[ast.stmt]], None], names: dict[str, Any]) -> str:
-    """Run one import statement; if the module is not there, bind its names to `Missing`. Returns what was missing."""
-    try:
-        run([node])
-        return ""
-    except ImportError as error:
-        package = (error.name or getattr(node, "module", None) or node.names[0].name).partition(".")[0]
-        for alias in node.names:
-            if alias.name != "*":
-                bound = alias.asname or (
-                    alias.name if isinstance(node, ast.ImportFrom) else alias.name.partition(".")[0]
-                )
-                names.setdefault(bound, Missing(package))
-        return f"{ast.unparse(node)}: {error}"
-
-
-def file_of(label: str) -> str:
-    """The file name that a cell is compiled under; `proctor.observe` knows student code by it."""
-    return f"<{label}>" if label.startswith("cell") else f"<submission {label}>"
-
-
-def run_cell(label: str, source: str, names: dict[str, Any], flags: int) -> tuple[list[str], int]:
-    """Run one cell. Imports at its top level that fail are noted instead of raised.
-
-    Args:
-        flags: compiler flags of `from __future__` imports in earlier cells, which a notebook keeps on.
-
-    Returns:
-        notes on failed imports, and the flags for the next cell.
-    """
-    file = file_of(label)
-    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    tree = compile(source, file, "exec", ast.PyCF_ONLY_AST | flags, dont_inherit=True)
-    notes: list[str] = []
-    pending: list[ast.stmt] = []
-
-    def run(statements: list[ast.stmt]) -> None:
-        if statements:
-            module = ast.Module(body=list(statements), type_ignores=[])
-            exec(compile(module, file, "exec", flags, dont_inherit=True), names)
-
-    import __future__
-
-    for node in tree.body:
-        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
-            for alias in node.names:
-                flags |= getattr(__future__, alias.name).compiler_flag
-        elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            run(pending)
-            pending = []
-            if note := _import_one(node, run, names):
-                notes.append(note)
-        else:
-            pending.append(node)
-    run(pending)
-    return notes, flags
-
-
-def run_cells(cells: Iterable[tuple[str, str]], names: dict[str, Any]) -> tuple[dict[str, Raised], list[str]]:
-    """Run all cells; returns the errors by label, and notes."""
-    errors: dict[str, Raised] = {}
-    notes: list[str] = []
-    flags = 0
-    for label, source in cells:
-        try:
-            more, flags = run_cell(label, source, names, flags)
-            notes += more
-        except BaseException as error:  # also sys.exit() in a cell
-            errors[label] = describe(error)
-    return errors, notes
-
-
 def _no_input(prompt: object = "") -> NoReturn:
     raise EOFError("nobody is there to answer input()")
 
@@ -241,63 +122,6 @@ def look(probe: Callable[..., Any], implementation: Any, draws: Mapping[str, tor
             return observe(probe, implementation)
     except BaseException as error:  # KeyboardInterrupt, which `observe` lets through for people at a keyboard
         return Observation(None, describe(error))
-
-
-class Echo(torch.nn.Module):
-    """Stands in for an answer while the zygote rehearses: gives back its first argument, called or built and called."""
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__()
-        self.layer = torch.nn.Linear(2, 3)
-
-    def forward(self, *args: Any, **options: Any) -> Any:
-        return args[0] * 1.0
-
-
-def echo(*args: Any, **options: Any) -> Any:
-    return args[0] * 1.0
-
-
-REHEARSED = '''
-import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
-
-def softmax(scores: Tensor, dim: int = -1) -> Tensor:
-    """Words."""
-    powers = torch.exp(scores - scores.amax(dim=dim, keepdim=True))
-    return powers / powers.sum(dim=dim, keepdim=True)
-
-class Attention(nn.Module):
-    def __init__(self, d_model: int) -> None:
-        super().__init__()
-        self.proj = nn.Linear(d_model, d_model, bias=False)
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        weights = softmax(x @ x.transpose(-2, -1) / x.shape[-1] ** 0.5)
-        return self.proj(weights @ x), weights
-
-x = torch.ones(2, 3, 4, requires_grad=True)
-Attention(4)(x)[0].sum().backward()
-Attention(4).double()(x.detach().double())
-'''
-
-
-def rehearse(
-    probes: Mapping[str, Mapping[str, Callable[..., Any]]], draws: Mapping[str, Mapping[str, torch.Tensor]]
-) -> None:
-    """Run all probes once without an answer, and a cell without a student.
-
-    What is used for the first time is slow, and every child would do it again: it is done once, before the fork.
-    """
-    blocker = Blocker()
-    for exercise, functions in probes.items():
-        with blocker.without([SOFTMAX]):
-            for name, probe in functions.items():
-                for implementation in (echo, Echo):
-                    pack(exercise, name, look(probe, implementation, draws.get(exercise, {})), protocol.MAX_HEADER)
-    run_cells([("cell 0", REHEARSED)], {"__name__": NAMESPACE})
-    protocol.from_json(protocol.to_json({"cells": [["cell 0", REHEARSED]], "exercises": {}}))
 
 
 def report(names: Mapping[str, Any], exercises: Iterable[str], errors: Mapping[str, Raised], notes: list[str]) -> Any:

@@ -35,8 +35,11 @@ INSIDE = (
     "sandbox.limits",
     "sandbox.seccomp",
     "sandbox.kernels",
+    "sandbox.output",
+    "sandbox.cells",
     "sandbox.tiers.landlock",
     "sandbox.harness",
+    "sandbox.rehearsal",
     "sandbox.zygote",
 )
 PRELOAD = (

@@ -6,9 +6,10 @@ import sys
 
 import pytest
 
-from proctor.sandbox.harness import Output, run_cells
+from proctor.sandbox.cells import run_cells
 from proctor.sandbox.importing import Sources
 from proctor.sandbox.inert import Inert, InertModules, Missing
+from proctor.sandbox.output import Output
 
 
 def run(*sources: str):

@@ -1,0 +1,106 @@
+"""What is known of one submission, and how it is put together from frames that may be hostile.
+
+Guarantees: only exercises and probes that were asked for get in, each once; text is printable and short.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from proctor.observe import Observation, Raised
+from proctor.sandbox import protocol
+from proctor.sandbox.protocol import Garbage, clean
+
+MOST_ERRORS = 40  # cells whose errors are kept
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A piece of a submission, and how to speak of it ("cell 3 of a.ipynb", "helpers.py")."""
+
+    label: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """Why a sitting ended early.
+
+    Args:
+        reason: time | memory | output | size | result | exit | crash | garbage | sandbox.
+        detail: one sentence for an instructor. It may hold hostile text: escape it where it is shown.
+        exercise, probe: what was running; empty if the submission was still being loaded.
+    """
+
+    reason: str
+    detail: str
+    exercise: str = ""
+    probe: str = ""
+
+
+@dataclass
+class Sitting:
+    """What was seen of one submission.
+
+    Args:
+        outcomes: exercise -> probe -> what was observed. Probes that were not reached are absent.
+        defined: exercises for which the submission defines something that can be called.
+        cell_errors: label -> what a cell raised when it was run.
+        notes: imports that failed, in words.
+        output: the beginning of what was printed.
+        stopped: None if the sitting ran to its end.
+    """
+
+    outcomes: dict[str, dict[str, Observation]] = field(default_factory=dict)
+    defined: tuple[str, ...] = ()
+    cell_errors: dict[str, Raised] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    output: str = ""
+    stopped: Stopped | None = None
+    seconds: float = 0.0
+
+
+def whose(note: Any, asked: Mapping[str, Sequence[str]]) -> tuple[str, str]:
+    """The exercise and probe that a frame is about; they must be among those asked for."""
+    if not isinstance(note, dict):
+        raise Garbage("not about a probe")
+    exercise, probe = note.get("exercise"), note.get("probe")
+    if not isinstance(exercise, str) or exercise not in asked or probe not in asked[exercise]:
+        raise Garbage("about a probe that was not asked for")
+    return exercise, str(probe)
+
+
+def _raised(parts: object) -> Raised:
+    if not isinstance(parts, list) or len(parts) != 3:
+        raise Garbage("an error has three parts")
+    return Raised(clean(parts[0], 100), clean(parts[1], 2000), clean(parts[2], 500))
+
+
+def _texts(values: object, count: int, length: int) -> tuple[str, ...]:
+    if not isinstance(values, list) or len(values) > count:
+        raise Garbage("a short list of texts expected")
+    return tuple(clean(value, length) for value in values)
+
+
+def take_definitions(report: Mapping[str, Any], asked: Mapping[str, Sequence[str]], sitting: Sitting) -> None:
+    errors = report.get("errors")
+    if sitting.defined or not isinstance(errors, dict):
+        raise Garbage("a second list of definitions, or none")
+    sitting.defined = tuple(name for name in _texts(report.get("defined"), len(asked), 200) if name in asked)
+    sitting.cell_errors = {clean(label, 300): _raised(parts) for label, parts in list(errors.items())[:MOST_ERRORS]}
+    sitting.notes = _texts(report.get("notes"), 20, 500)
+
+
+def take_observation(payload: bytes, asked: Mapping[str, Sequence[str]], sitting: Sitting) -> None:
+    tensors, note = protocol.decode(payload)
+    exercise, probe = whose(note, asked)
+    if probe in sitting.outcomes.get(exercise, {}):
+        raise Garbage("a second answer to the same probe")
+    raised = None if note.get("raised") is None else _raised(note["raised"])
+    values = tensors if note.get("values") is True and raised is None else None
+    if values is None and raised is None:
+        raise Garbage("neither values nor an error")
+    seen = Observation(values, raised, _texts(note.get("called"), 20, 200))
+    sitting.outcomes.setdefault(exercise, {})[probe] = seen
