@@ -1,0 +1,69 @@
+"""Chapter 03's figures: what they draw is what they were given."""
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import pytest
+import torch
+
+from qkv import figures
+from qkv.figures.heads import cut, gazes, narrowness, pruning, scores_by_heads, similarities
+
+
+@pytest.fixture(autouse=True)
+def our_look():
+    with mpl.rc_context():
+        figures.use()
+        yield
+    plt.close("all")
+
+
+def texts(axis):
+    return [text.get_text() for text in axis.texts]
+
+
+def test_cut_writes_every_entry_of_every_head():
+    x = 10 * torch.arange(3).view(3, 1) + torch.arange(4)
+    heads = x.view(3, 2, 2).transpose(0, 1)
+    fig = cut(x, {"split": heads}, "a question?")
+    whole, first, second = fig.axes
+    assert texts(whole) == [f"{t}{c}" for t in range(3) for c in range(4)]
+    assert texts(first) == ["00", "01", "10", "11", "20", "21"]
+    assert texts(second) == ["02", "03", "12", "13", "22", "23"]
+    assert first.get_xlabel() == "split"
+
+
+def test_gazes_marks_friends_and_rivals():
+    seats = torch.tensor([[1, 2], [2, 0], [0, 1]])
+    fig = gazes({"one": torch.eye(3), "two": torch.eye(3)}, seats, "where?")
+    for axis in fig.axes:
+        friend, rival = axis.lines
+        assert list(friend.get_xdata()) == [1, 2, 0]
+        assert list(rival.get_xdata()) == [2, 0, 1]
+        assert friend.get_marker() != rival.get_marker()
+
+
+def test_scores_by_heads_shows_every_seed_and_the_width():
+    fig = scores_by_heads({1: torch.tensor([0.1, 0.2]), 4: torch.tensor([0.9, 1.0])}, 8, 0.125, "how many?")
+    axis = fig.axes[0]
+    assert [label.get_text() for label in axis.get_xticklabels()] == ["1\n8", "4\n2"]
+    assert axis.lines[2].get_ydata() == pytest.approx([0.15, 0.95])
+
+
+def test_similarities_writes_the_cosines():
+    matrix = torch.tensor([[1.0, 0.25], [0.25, 1.0]])
+    fig = similarities({"these": matrix, "those": matrix}, "alike?")
+    assert texts(fig.axes[0]) == ["1", ".2", ".2", "1"]
+
+
+def test_pruning_counts_down():
+    fig = pruning(torch.tensor([[0.9, 0.5], [1.0, 0.7]]), torch.tensor([[1.0, 0.9, 0.0], [1.0, 0.8, 0.1]]), "missed?")
+    single, path = fig.axes
+    assert list(single.lines[0].get_ydata()) == pytest.approx([0.5, 0.9])
+    assert list(path.lines[1].get_xdata()) == [2, 1, 0]
+    assert path.xaxis_inverted()
+
+
+def test_narrowness_has_a_line_for_each_wish():
+    runs = torch.tensor([[0.5, 0.6], [0.1, 0.2]])
+    fig = narrowness((1, 2), {"soft": runs, "hard": runs / 2}, "narrow?")
+    assert [text.get_text() for text in fig.axes[0].get_legend().get_texts()] == ["soft", "hard"]
