@@ -73,7 +73,7 @@ def influence(maps: Mapping[str, Tensor], title: str) -> Figure:
     Args:
         maps: name -> relative change (changed token, output).
     """
-    fig, axes = plt.subplots(1, len(maps), figsize=(WIDTH, 3.0), squeeze=False)
+    fig, axes = plt.subplots(1, len(maps), figsize=(WIDTH, 3.2), squeeze=False)
     fig.suptitle(title, x=0.01, ha="left")
     for axis, (name, change) in zip(axes[0], maps.items(), strict=True):
         n = len(change)
