@@ -24,7 +24,7 @@ LOOKS = {
     "relative": (GREEN, "D", "-"),
     "RoPE": (VERMILION, "^", "--"),
     "T5": (PURPLE, "v", "-."),
-    "ALiBi": (SKY, "P", (0, (4, 1, 1, 1, 1, 1))),
+    "ALiBi": (INK, "P", (0, (4, 1, 1, 1, 1, 1))),
 }
 
 
@@ -77,14 +77,13 @@ def nearest_so_far(distances: Mapping[int, Tensor], skip: int = 10) -> Figure:
             1.12 * (skip + len(lowest)), float(lowest[-1]), name, color=colour, va="center", fontsize=9.5, weight="bold"
         )
     ax.axhline(1, color=GREY, linewidth=1, linestyle=":")
-    ax.text(100, 0.96, "as near as a neighbour", color=GREY, fontsize=9, va="bottom")
     ax.set(
         xscale="log",
         yscale="log",
         xlim=(skip, 2.4 * (skip + len(lowest))),
         title="How near does a far code come to the first one?",
         xlabel="positions looked at",
-        ylabel="nearest so far, in steps",
+        ylabel="nearest so far (1: as a neighbour)",
     )
     return fig
 
@@ -206,7 +205,7 @@ def label_ends(ax: Axes, ends: Sequence[tuple[float, float, str]], longest: floa
     gap = (high - low) * 0.055
     placed = -math.inf
     for value, x, scheme in sorted(ends):
-        look: dict[str, Any] = {"color": LOOKS[scheme][0], "va": "center", "fontsize": 9.5, "weight": "bold"}
+        look: dict[str, Any] = {"color": INK, "va": "center", "fontsize": 9.5}
         if x < longest:  # it stops early: say so above the point, out of the others' way
             ax.annotate(f"{scheme}, ends here", (x, value), (x, value + 1.5 * gap), **look)
             continue

@@ -71,8 +71,12 @@ def one_string(pieces: list[str]) -> str:
 
 
 @expects(length="size", d_model="even")
-def sinusoidal_positions(length: int, d_model: int, base: float = 10000.0) -> Tensor:
-    """Give every position a code: the hands of clocks, each slower than the last.
+def sinusoidal_positions(
+    length: int,
+    d_model: int,
+    base: float = 10000.0,
+) -> Tensor:
+    """Give every position a code: the hands of clocks, each slower than before.
 
     Args:
         length: how many positions, from 0.
@@ -80,13 +84,13 @@ def sinusoidal_positions(length: int, d_model: int, base: float = 10000.0) -> Te
         base: how much slower the last clock is than the first, nearly.
 
     Returns:
-        codes (length, d_model). In row t, column 2i is the sine and column 2i+1 the
-        cosine of the angle t·base^(-2i/d_model).
+        codes (length, d_model). In row t, column 2i is the sine and column
+        2i+1 the cosine of the angle t·base^(-2i/d_model).
     """
     column = torch.arange(0, d_model, 2, dtype=torch.float64)  # 2i
     frequencies = base ** (-column / d_model)  # (d_model / 2,)
-    angles = torch.arange(length)[:, None] * frequencies  # (length, d_model / 2)
-    pairs = torch.stack([angles.sin(), angles.cos()], dim=-1)  # (…, d_model / 2, 2)
+    angles = torch.arange(length)[:, None] * frequencies  # (length, …)
+    pairs = torch.stack([angles.sin(), angles.cos()], dim=-1)  # (…, …, 2)
     return pairs.flatten(-2).to(torch.get_default_dtype())
 
 
@@ -100,19 +104,19 @@ def shift_matrix(k: int, d_model: int, base: float = 10000.0) -> Tensor:
         base: the base of the codes.
 
     Returns:
-        matrix (d_model, d_model) with PE(t+k) = matrix @ PE(t) for every position t.
+        matrix (d_model, d_model) with PE(t+k) = matrix @ PE(t) for every t.
     """
     column = torch.arange(0, d_model, 2, dtype=torch.float64)
-    angles = k * base ** (-column / d_model)  # how far each clock turns (d_model / 2,)
+    angles = k * base ** (-column / d_model)  # how far each clock turns
     cos, sin = angles.cos(), angles.sin()
-    turns = torch.stack([cos, sin, -sin, cos], dim=-1).view(-1, 2, 2)  # one a pair
+    turns = torch.stack([cos, sin, -sin, cos], dim=-1).view(-1, 2, 2)
     return torch.block_diag(*turns).to(torch.get_default_dtype())
 
 
 @expects(x="... seq d", positions="int: seq")
 @also.expects(odd_width)
 def rotate(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
-    """Turn each pair of components by an angle that grows with the position (RoPE).
+    """Turn each pair of components by an angle that grows with position (RoPE).
 
     Args:
         x: queries or keys (..., seq, d), d even.
@@ -121,7 +125,7 @@ def rotate(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
 
     Returns:
         rotated (..., seq, d). The pair (a, b) at (2i, 2i+1) becomes
-        (a·cos θ - b·sin θ, a·sin θ + b·cos θ), with θ = position·base^(-2i/d).
+        (a·cos θ - b·sin θ, a·sin θ + b·cos θ), θ = position·base^(-2i/d).
     """
     d = x.shape[-1]
     precise = torch.promote_types(x.dtype, torch.float32)  # bfloat16 has no 257
@@ -141,7 +145,7 @@ def relative_scores(q: Tensor, k: Tensor, table: Tensor) -> Tensor:
     Args:
         q: queries (..., query, d), at positions 0, 1, 2, …
         k: keys (..., key, d), at positions 0, 1, 2, …
-        table: a vector for each distance (2m+1, d); row 0 is for -m, row 2m for m.
+        table: a vector for each distance (2m+1, d), from -m to m.
 
     Returns:
         scores (..., query, key), unscaled. For query i and key j:
@@ -163,22 +167,22 @@ def relative_bucket(
     n_buckets: int = 32,
     max_distance: int = 128,
 ) -> Tensor:
-    """Sort distances into buckets: near ones one by one, far ones by logarithm (T5).
+    """Sort distances into buckets: near ones singly, far ones by logarithm (T5).
 
     Args:
         distance: int64 (...), position of the key minus position of the query.
         n_buckets: a multiple of 4; the second half is for positive distances.
-        max_distance: from here on all distances of a side share its last bucket.
+        max_distance: from here on, a side's distances share its last bucket.
 
     Returns:
-        buckets int64 (...), from 0 to n_buckets - 1. On each side, distances below
-        n_buckets/4 have a bucket each, and as many buckets divide the logarithm
-        from there to max_distance evenly.
+        buckets int64 (...), from 0 to n_buckets - 1. On each side, distances
+        below n_buckets/4 have a bucket each, and as many buckets divide the
+        logarithm from there to max_distance evenly.
     """
     side = n_buckets // 2
     exact = n_buckets // 4  # of each side; as many are left for the rest
     size = distance.abs()
-    grown = (size.clamp(min=exact) / exact).log()  # 0 as long as buckets are exact
+    grown = (size.clamp(min=exact) / exact).log()  # 0 for exact ones
     steps = grown / math.log(max_distance / exact) * exact
     bucket = size.clamp(max=exact) + steps.long()  # rounded down
     return bucket.clamp(max=side - 1) + side * (distance > 0)
@@ -186,15 +190,15 @@ def relative_bucket(
 
 @expects(n_heads="positive", length="size")
 def alibi_bias(n_heads: int, length: int) -> Tensor:
-    """Make keys cost more the further back they are; each head has its price (ALiBi).
+    """Make keys cost more the further back they are, in each head (ALiBi).
 
     Args:
         n_heads: number of heads n; head h = 1 … n has the slope 2^(-8h/n).
         length: number of queries and of keys.
 
     Returns:
-        bias (head, query, key), to be added to scores: -slope·(i-j) for key j up to
-        query i, and -inf for later keys.
+        bias (head, query, key), to be added to scores: -slope·(i-j) for key
+        j ≤ query i, and -inf for later keys.
     """
     slopes = 2.0 ** (-8 * torch.arange(1, n_heads + 1) / n_heads)  # (head,)
     position = torch.arange(length)
@@ -205,14 +209,14 @@ def alibi_bias(n_heads: int, length: int) -> Tensor:
 
 @also.expects(one_string)
 def piece_kinds(pieces: list[str]) -> Tensor:
-    """Tell whole words from pieces of words; a leading ## marks a piece that goes on.
+    """Tell whole words from pieces; a leading ## marks a piece that goes on.
 
     Args:
         pieces: the pieces of a text in order; may be empty.
 
     Returns:
-        kinds int64 (len(pieces),): 0 a whole word, 1 the first piece of a split word,
-        2 a later piece, even in first place.
+        kinds int64 (len(pieces),): 0 a whole word, 1 the first piece of a
+        split word, 2 a later piece, even in first place.
     """
     later = torch.tensor([p.startswith("##") for p in pieces], dtype=torch.bool)
     next_is_later = F.pad(later, (0, 1))[1:]  # nothing follows the last piece

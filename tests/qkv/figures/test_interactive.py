@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -12,6 +13,9 @@ import pytest
 from qkv import figures
 from qkv.figures.interactive import Choice, Interactive, Slider, interactive
 from qkv.figures.positions import wavelengths
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 
 @pytest.fixture(autouse=True)
@@ -64,27 +68,34 @@ def test_words_for_those_who_cannot_see_it_are_required():
 @pytest.mark.browser
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [375, 900])
-def test_the_keyboard_moves_it(tmp_path: Path, theme: str, width: int):
-    sync_api = pytest.importorskip("playwright.sync_api")
+def test_the_keyboard_moves_it(browser: Browser, tmp_path: Path, theme: str, width: int):
     path = tmp_path / "page.html"
-    head = f'<!doctype html><html data-theme="{theme}"><meta charset="utf-8"><meta name="viewport" content="">'
+    head = f'<!doctype html><html data-theme="{theme}"><meta charset="utf-8">'
     path.write_text(f"{head}<body>{wavelengths().html}</body></html>", encoding="utf-8")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-gpu"]
-        )
-        page = browser.new_page(viewport={"width": width, "height": 800})
-        said: list[str] = []
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.on("console", lambda message: said.append(message.text))
-        page.goto(path.as_uri())
-        assert page.is_hidden(".still")
-        assert "5 of 8 pairs" in page.inner_text(".said")
-        page.focus("input[name=trained]")
-        for _ in range(3):
-            page.keyboard.press("ArrowRight")
-        assert page.get_attribute("input[name=trained]", "aria-valuetext") == "512"
-        assert "4 of 8 pairs" in page.inner_text(".said")
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        browser.close()
+    page = browser.new_page(viewport={"width": width, "height": 800})
+    said: list[str] = []
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("console", lambda message: said.append(message.text))
+    page.goto(path.as_uri())
+    assert page.is_hidden(".still")
+    assert "5 of 8 pairs" in page.inner_text(".said")
+    page.focus("input[name=trained]")
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    assert page.get_attribute("input[name=trained]", "aria-valuetext") == "512"
+    assert "4 of 8 pairs" in page.inner_text(".said")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.close()
     assert said == []
+
+
+@pytest.mark.browser
+def test_without_scripts_the_picture_stays(browser: Browser, tmp_path: Path):
+    path = tmp_path / "page.html"
+    path.write_text(f'<meta charset="utf-8">{wavelengths().html}', encoding="utf-8")
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(path.as_uri())
+    assert page.is_visible(".still img")
+    assert page.is_hidden(".controls")
+    context.close()
