@@ -1,4 +1,5 @@
-"""Clear cases, decided quickly: an answer that agrees everywhere, and a mistake that is plainly another one.
+"""Clear cases, decided quickly: an answer that agrees everywhere, a mistake that is plainly another one, and one that
+was judged before, bit for bit.
 
 Judging a class is mostly comparing small tensors with the same expected ones, again and again. Here the expected ones
 are prepared once, and compared by numpy, whose strength is small arrays. What remains in doubt is left to
@@ -7,11 +8,14 @@ are prepared once, and compared by numpy, whose strength is small arrays. What r
 
 from __future__ import annotations
 
+import hashlib
 import math
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from proctor.compare import TOLERANCE
@@ -20,6 +24,7 @@ from proctor.exercise import Exercise, Probe
 from proctor.observe import Observation
 from proctor.result import Result
 
+MOST_JUDGED = 2_000  # verdicts that are remembered
 PLAINLY = 50.0  # tolerances: what is further off than this is something else
 Array = np.ndarray[Any, Any]
 
@@ -74,12 +79,24 @@ class Prepared:
         return None if None in answers else True
 
 
+def digest(seen: Observations) -> bytes:
+    """The same for the same observations, bit for bit."""
+    total = hashlib.sha256()
+    for name, observation in sorted(seen.items()):
+        total.update(repr((name, observation.raised, observation.called)).encode())
+        for key, tensor in sorted((observation.values or {}).items()):
+            total.update(repr((key, tensor.dtype, tensor.shape)).encode())
+            total.update(tensor.reshape(-1).view(torch.uint8).numpy().tobytes())
+    return total.digest()
+
+
 class Screening(Examiner):
     """An examiner for a whole class."""
 
     def __init__(self, exercise: Exercise, salt: str = "") -> None:
         super().__init__(exercise, salt)
         self._wrong: dict[tuple[str, str], Prepared] = {}
+        self._judged: dict[bytes, Result] = {}
 
     @cached_property
     def _right(self) -> dict[str, Prepared]:
@@ -90,7 +107,12 @@ class Screening(Examiner):
         clear = seen.keys() == self._right.keys() and not any(o.called for o in seen.values())
         if clear and all(self._right[name].agrees(observation) for name, observation in seen.items()):
             return Result(self.exercise.name, "passed", 1.0, count, count, seconds=seconds)
-        return super().verdict(seen, seconds)
+        key = digest(seen)
+        if key not in self._judged:
+            if len(self._judged) >= MOST_JUDGED:
+                self._judged.clear()
+            self._judged[key] = super().verdict(seen)
+        return replace(self._judged[key], seconds=seconds)
 
     def _matches(self, name: str, wrong: Any, seen: Observations, properties: bool = False) -> bool:
         values = (probe for probe in self.exercise.probes.values() if probe.kind == "value")

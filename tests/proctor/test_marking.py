@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from proctor.marking import in_steps
+from proctor.paper import in_steps
 from proctor.submissions import File
 
 
