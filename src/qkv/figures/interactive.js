@@ -1,14 +1,35 @@
-// What every figure that moves shares: reading its controls, drawing again, and a few shapes. See interactive.py.
+// What every figure that moves shares: its controls, drawing again, and a few shapes. See interactive.py, which defines
+// `controls` before it calls this.
 function live(called, draw, data) {
   const told = (value) => (typeof value === "number" ? value.toLocaleString("en-US") : value);
+  const make = (name, into, properties = {}) => into.appendChild(Object.assign(document.createElement(name), properties));
 
   const start = (root) => {
     root.dataset.live = "yes";
-    const svg = root.querySelector("svg.drawing");
-    const said = root.querySelector(".said");
-    const inputs = [...root.querySelectorAll("input, select")];
-    for (const part of root.querySelectorAll(".controls, .drawing, .said")) part.removeAttribute("hidden");
-    root.querySelector(".still").setAttribute("hidden", "");
+    const still = root.querySelector(".still");
+    still.hidden = true;
+
+    const panel = make("div", root, { className: "controls" });
+    const inputs = controls.map((control) => {
+      const label = make("label", panel);
+      make("span", label, { textContent: control.label });
+      const input = make(control.kind === "range" ? "input" : "select", label);
+      if (control.kind === "range") {
+        Object.assign(input, { type: "range", min: 0, max: control.values.length - 1, step: 1, value: control.start });
+        make("output", label);
+      } else {
+        control.values.forEach((words, i) => make("option", input, { value: i, textContent: words }));
+        input.value = control.start;
+      }
+      input.name = control.name;
+      input.dataset.values = JSON.stringify(control.values);
+      return input;
+    });
+    const svg = root.appendChild(document.createElementNS("http://www.w3.org/2000/svg", "svg"));
+    for (const [key, value] of [["class", "drawing"], ["role", "img"], ["aria-label", still.querySelector("img").alt]])
+      svg.setAttribute(key, value);
+    const said = make("p", root, { className: "said" });
+    said.setAttribute("aria-live", "polite");
 
     const tell = (name, value) => {
       const input = inputs.find((one) => one.name === name);
@@ -17,11 +38,10 @@ function live(called, draw, data) {
     };
     const redraw = () => {
       const values = {};
-      for (const input of inputs) {
-        const value = JSON.parse(input.dataset.values)[Number(input.value)];
-        values[input.name] = value;
-        if (input.type === "range") tell(input.name, value);
-      }
+      controls.forEach((control, i) => {
+        values[control.name] = control.values[Number(inputs[i].value)];
+        if (control.kind === "range") tell(control.name, values[control.name]);
+      });
       svg.replaceChildren();
       said.textContent = draw(kit(svg, tell), values, data) || "";
     };

@@ -41,14 +41,6 @@ class Slider:
     values: Sequence[float]
     value: float
 
-    def html(self) -> str:
-        index = list(self.values).index(self.value)
-        return (
-            f'<label><span>{escape(self.label)}</span><input type="range" name="{escape(self.name, quote=True)}" '
-            f'min="0" max="{len(self.values) - 1}" step="1" value="{index}" data-values="{listed(self.values)}">'
-            f"<output>{told(self.value)}</output></label>"
-        )
-
 
 @dataclass(frozen=True)
 class Choice:
@@ -58,17 +50,6 @@ class Choice:
     label: str
     values: Sequence[str]
     value: str
-
-    def html(self) -> str:
-        options = "".join(
-            f'<option value="{i}"{" selected" if v == self.value else ""}>{escape(v)}</option>'
-            for i, v in enumerate(self.values)
-        )
-        name = escape(self.name, quote=True)
-        return (
-            f"<label><span>{escape(self.label)}</span>"
-            f'<select name="{name}" data-values="{listed(self.values)}">{options}</select></label>'
-        )
 
 
 class Interactive:
@@ -105,27 +86,32 @@ def interactive(
     plt.close(still)
     size = metadata["image/png"]
     script = f"{(HERE / draw).read_text('utf-8')}\n{(HERE / 'interactive.js').read_text('utf-8')}"
-    called = "qkv-live-" + hashlib.sha256(f"{title}{script}{controls}{json.dumps(data)}".encode()).hexdigest()[:8]
+    shown = in_script([described(c) for c in controls])
+    given = in_script(data)
+    called = "qkv-live-" + hashlib.sha256(f"{title}{script}{shown}{given}".encode()).hexdigest()[:8]
+    # Controls and drawing are made by the script: where it does not run, nothing stands there that does not work.
     html = f"""<div class="qkv-live" data-figure="{called}" role="group" aria-label="{escape(title, quote=True)}">
 <style>{(HERE / "interactive.css").read_text("utf-8")}</style>
 <p class="title">{escape(title)}</p>
-<div class="controls" hidden>{"".join(c.html() for c in controls)}</div>
-<svg class="drawing" role="img" aria-label="{escape(alt, quote=True)}" hidden></svg>
-<p class="said" aria-live="polite" hidden></p>
 <div class="still"><img src="data:image/png;base64,{picture["image/png"]}" alt="{escape(alt, quote=True)}" \
 width="{size["width"]}" height="{size["height"]}"><p>A still picture: run the cell, or open the page with scripts on, \
 to move it.</p></div>
 </div>
 <script>(() => {{
 {script}
-live("{called}", draw, {json.dumps(data)});
+const controls = {shown};
+live("{called}", draw, {given});
 }})();</script>"""
     return Interactive(html, alt)
 
 
-def listed(values: Sequence[Any]) -> str:
-    return escape(json.dumps(list(values), ensure_ascii=False), quote=True)
+def described(control: Slider | Choice) -> dict[str, Any]:
+    """A control as the script gets it: the index of its first value, and its kind."""
+    kind = "range" if isinstance(control, Slider) else "select"
+    start = list(control.values).index(control.value)
+    return {"kind": kind, "name": control.name, "label": control.label, "values": list(control.values), "start": start}
 
 
-def told(value: float) -> str:
-    return f"{value:,}"
+def in_script(value: Any) -> str:
+    """JSON that may stand in an HTML script: nothing in it can end the script."""
+    return json.dumps(value).replace("</", "<\\/")

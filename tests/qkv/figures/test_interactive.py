@@ -33,19 +33,25 @@ def made(alt: str = "A <wave>.") -> Interactive:
 
 
 def test_without_scripts_there_is_the_still_picture_alone():
-    html = made().html
-    assert '<div class="controls" hidden>' in html
-    assert 'class="drawing" role="img" aria-label="A &lt;wave&gt;." hidden' in html
-    assert '<div class="still"><img src="data:image/png;base64,' in html
-    assert 'alt="A &lt;wave&gt;." width="688" height="320"' in html
+    before, _, _ = made().html.partition("<script>")
+    assert '<div class="still"><img src="data:image/png;base64,' in before
+    assert 'alt="A &lt;wave&gt;." width="688" height="320"' in before
+    assert "<input" not in before
+    assert "<svg" not in before
 
 
-def test_controls_start_at_their_values():
+def test_the_script_gets_controls_and_data():
     html = made().html
-    assert 'name="d" min="0" max="1" step="1" value="1" data-values="[2, 1000]"' in html
-    assert "<output>1,000</output>" in html
-    assert '<option value="1" selected>cosine</option>' in html
-    assert "kind of &lt;wave&gt;" in html
+    controls = html.rpartition("const controls = ")[2]
+    assert '"values": [2, 1000], "start": 1' in controls
+    assert '"kind": "select", "name": "kind", "label": "kind of <wave>"' in controls
+    assert html.rpartition("live(")[2].partition("\n")[0].endswith('", draw, {"n": 3});')
+
+
+def test_data_cannot_end_the_script():
+    still, _ = plt.subplots()
+    html = interactive("?", controls=[], draw="wavelengths.js", still=still, alt="A.", data="</script>").html
+    assert html.count("</script>") == 1
 
 
 def test_nothing_is_fetched_and_nothing_is_random():
@@ -97,5 +103,5 @@ def test_without_scripts_the_picture_stays(browser: Browser, tmp_path: Path):
     page = context.new_page()
     page.goto(path.as_uri())
     assert page.is_visible(".still img")
-    assert page.is_hidden(".controls")
+    assert page.query_selector("input") is None
     context.close()
