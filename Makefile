@@ -7,7 +7,7 @@ QKV := $(BIN)/qkv
 ENV := .venv/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help start test book build lint format demo lock clean
+.PHONY: help start test book build lint format demo bench lock clean
 
 help: ## list what make can do
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -35,6 +35,9 @@ demo: $(ENV) ## grade the sample class in examples/class and show its summary
 	@$(QKV) grade examples/class --out _build/demo --seed 1 --timeout 10
 	@if [ -n "$$DISPLAY$$WAYLAND_DISPLAY" ] || [ "$$(uname)" = Darwin ]; then \
 	  $(BIN)/python -m webbrowser "file://$(CURDIR)/_build/demo/summary.html"; fi
+
+bench: $(ENV) ## measure against other graders, into benchmarks/RESULTS.md
+	@$(BIN)/python benchmarks/run.py $(ARGS)
 
 lock: ## pin what .venv has of all that the project needs
 	@$(BIN)/python .ci/lock > requirements.new && mv requirements.new requirements.lock
