@@ -18,7 +18,9 @@ from qkv.model.heads import MultiHeadAttention
 
 @expects(x="...")
 def gelu(x: Tensor) -> Tensor:
-    """Let a number pass in proportion to how far it stands out: x·Φ(x), Φ being the normal distribution function.
+    """Let a number pass as far as it stands out: x·Φ(x).
+
+    Φ(x) is the probability that a standard normal number is below x.
 
     Args:
         x: any numbers (...).
@@ -31,15 +33,16 @@ def gelu(x: Tensor) -> Tensor:
 
 @expects(x="...")
 def dropout(x: Tensor, p: float, generator: torch.Generator) -> Tensor:
-    """Set each number to 0 with probability p, and enlarge the others so that the mean stays.
+    """Set each number to 0 with probability p; enlarge the rest in return.
 
     Args:
         x: any numbers (...).
-        p: the probability to be dropped, between 0 and 1.
-        generator: where the randomness comes from; a number is kept where torch.rand(x.shape, generator=generator) ≥ p.
+        p: the probability to be dropped, from 0 to 1.
+        generator: where the randomness comes from. A number is kept where
+            torch.rand(x.shape, generator=generator) >= p.
 
     Returns:
-        thinned numbers (...). For p = 1 all are 0.
+        thinned numbers (...), on average equal to x. For p = 1 all are 0.
     """
     kept = torch.rand(x.shape, generator=generator, device=generator.device) >= p
     survivors = x * kept.to(x.device)
@@ -47,7 +50,9 @@ def dropout(x: Tensor, p: float, generator: torch.Generator) -> Tensor:
 
 
 class FeedForward(nn.Module):
-    """Expand each vector, gate its components, project it back: the same network at every position.
+    """Expand each vector, gate its components, project it back.
+
+    The same network works at every position, on one position at a time.
 
     Args:
         d_model: width of the vectors that come in and go out.
@@ -56,7 +61,12 @@ class FeedForward(nn.Module):
     """
 
     @expects(d_model="positive", d_ff="positive")
-    def __init__(self, d_model: int, d_ff: int, activation: Callable[[Tensor], Tensor]) -> None:
+    def __init__(
+        self,
+        d_model: int,
+        d_ff: int,
+        activation: Callable[[Tensor], Tensor],
+    ) -> None:
         super().__init__()
         self.up = nn.Linear(d_model, d_ff)
         self.down = nn.Linear(d_ff, d_model)
@@ -76,7 +86,7 @@ class FeedForward(nn.Module):
 
 
 class EncoderLayer(nn.Module):
-    """One layer of an encoder, pre-norm: attention over the sequence, then the feed-forward network.
+    """One layer of an encoder, pre-norm: attention, then feed-forward.
 
     Args:
         d_model: width of the stream.
@@ -94,11 +104,12 @@ class EncoderLayer(nn.Module):
 
     @expects(x="batch seq d_model", mask="bool -> batch seq seq")
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Let both sublayers add to the stream, each reading a normalised copy of it.
+        """Let both sublayers add to the stream; each reads a normalised copy.
 
         Args:
             x: the stream (batch, seq, d_model).
-            mask: bool, broadcastable to (batch, seq, seq). True means "may attend".
+            mask: bool, broadcastable to (batch, seq, seq).
+                True means "may attend".
 
         Returns:
             the stream (batch, seq, d_model).
@@ -109,7 +120,9 @@ class EncoderLayer(nn.Module):
 
 
 class DecoderLayer(nn.Module):
-    """One layer of a decoder, pre-norm: self-attention, then cross-attention to the memory, then feed-forward.
+    """One layer of a decoder, pre-norm: look back, look over, work.
+
+    Self-attention, then cross-attention to the memory, then feed-forward.
 
     Args:
         d_model: width of the stream and of the memory.
@@ -134,14 +147,20 @@ class DecoderLayer(nn.Module):
         memory_mask="bool -> batch target source",
     )
     def forward(
-        self, x: Tensor, memory: Tensor, self_mask: Tensor | None = None, memory_mask: Tensor | None = None
+        self,
+        x: Tensor,
+        memory: Tensor,
+        self_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
     ) -> Tensor:
-        """Let three sublayers add to the stream. Only the stream is normalised, not the memory.
+        """Let three sublayers add to the stream. The memory is not normalised.
 
         Args:
             x: the decoder's stream (batch, target, d_model).
-            memory: what the encoder made of the source (batch, source, d_model).
-            self_mask: bool, broadcastable to (batch, target, target); no causal mask is implied.
+            memory: what the encoder made of the source
+                (batch, source, d_model).
+            self_mask: bool, broadcastable to (batch, target, target);
+                no causal mask is implied.
             memory_mask: bool, broadcastable to (batch, target, source).
 
         Returns:
