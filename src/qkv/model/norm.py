@@ -16,27 +16,37 @@ from qkv.model.expect import expects
 
 
 @expects(x="... d", gamma="d", beta="d")
-def layer_norm(x: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1e-5) -> Tensor:
-    """Give every vector the mean 0 and the variance 1, each by itself, then stretch and shift its components.
+def layer_norm(
+    x: Tensor,
+    gamma: Tensor,
+    beta: Tensor,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Give every vector mean 0 and variance 1, then stretch and shift it.
 
     Args:
         x: vectors (..., d).
         gamma: what each component is multiplied by (d,).
         beta: what is added to it (d,).
-        eps: added to the variance, so that a constant vector is not divided by 0.
+        eps: added to the variance, so that a constant vector is not
+            divided by 0.
 
     Returns:
         normalised vectors (..., d).
     """
     centred = x - x.mean(dim=-1, keepdim=True)
-    variance = centred.square().mean(
-        dim=-1, keepdim=True
-    )  # of the centred numbers: no digits are lost for a large mean
+    # Squares of the centred numbers: no digits are lost to a large mean.
+    variance = centred.square().mean(dim=-1, keepdim=True)
     return gamma * centred / torch.sqrt(variance + eps) + beta
 
 
 @expects(grad="... d", x="... d", gamma="d")
-def layer_norm_backward(grad: Tensor, x: Tensor, gamma: Tensor, eps: float = 1e-5) -> tuple[Tensor, Tensor, Tensor]:
+def layer_norm_backward(
+    grad: Tensor,
+    x: Tensor,
+    gamma: Tensor,
+    eps: float = 1e-5,
+) -> tuple[Tensor, Tensor, Tensor]:
     """Send a gradient back through layer_norm, by hand.
 
     Args:
@@ -46,22 +56,32 @@ def layer_norm_backward(grad: Tensor, x: Tensor, gamma: Tensor, eps: float = 1e-
         eps: the same as on the way forward.
 
     Returns:
-        gradients with respect to x (..., d), gamma (d,) and beta (d,), the last two summed over all leading dimensions.
+        gradients with respect to x (..., d), gamma (d,) and beta (d,), the
+            last two summed over all leading dimensions.
     """
     centred = x - x.mean(dim=-1, keepdim=True)
     sigma = torch.sqrt(centred.square().mean(dim=-1, keepdim=True) + eps)
     unit = centred / sigma
     pull = grad * gamma
-    along = (pull * unit).mean(dim=-1, keepdim=True)  # what would only stretch the vector has no effect
-    dx = (pull - pull.mean(dim=-1, keepdim=True) - unit * along) / sigma  # nor has what would only shift it
+    # What would only shift the vector has no effect, nor what stretches it.
+    shift = pull.mean(dim=-1, keepdim=True)
+    stretch = (pull * unit).mean(dim=-1, keepdim=True)
+    dx = (pull - shift - unit * stretch) / sigma
     dgamma = (grad * unit).reshape(-1, x.shape[-1]).sum(dim=0)
     dbeta = grad.reshape(-1, x.shape[-1]).sum(dim=0)
     return dx, dgamma, dbeta
 
 
 @expects(x="batch d", gamma="d", beta="d")
-def batch_norm(x: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1e-5) -> Tensor:
-    """Give every component the mean 0 and the variance 1 over the batch, as in training.
+def batch_norm(
+    x: Tensor,
+    gamma: Tensor,
+    beta: Tensor,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Give every component mean 0 and variance 1 over the batch.
+
+    This is what it does in training: no running averages.
 
     Args:
         x: a batch of vectors (batch, d).
@@ -73,7 +93,7 @@ def batch_norm(x: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1e-5) -> Ten
         normalised vectors (batch, d).
     """
     centred = x - x.mean(dim=0)
-    variance = centred.square().mean(dim=0)  # (d,), biased: divided by the size of the batch
+    variance = centred.square().mean(dim=0)  # (d,), biased
     return gamma * centred / torch.sqrt(variance + eps) + beta
 
 
@@ -101,6 +121,7 @@ class PreNorm(nn.Module):
         sublayer: any callable of (x, *args).
     """
 
+    @expects(d_model="positive")
     def __init__(self, d_model: int, sublayer: Callable[..., Any]) -> None:
         super().__init__()
         self.norm = nn.LayerNorm(d_model)
@@ -128,6 +149,7 @@ class PostNorm(nn.Module):
         sublayer: any callable of (x, *args).
     """
 
+    @expects(d_model="positive")
     def __init__(self, d_model: int, sublayer: Callable[..., Any]) -> None:
         super().__init__()
         self.norm = nn.LayerNorm(d_model)
