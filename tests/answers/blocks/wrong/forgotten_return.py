@@ -1,0 +1,34 @@
+"""Computes everything and returns nothing."""
+
+from torch import nn
+
+from qkv.model.blocks import gelu
+from qkv.model.heads import MultiHeadAttention
+
+
+class FeedForward(nn.Module):
+    def __init__(self, d_model, d_ff, activation):
+        super().__init__()
+        self.up = nn.Linear(d_model, d_ff)
+        self.down = nn.Linear(d_ff, d_model)
+        self.activation = activation
+
+    def forward(self, x):
+        self.down(self.activation(self.up(x)))
+
+
+class DecoderLayer(nn.Module):
+    def __init__(self, d_model, n_heads, d_ff):
+        super().__init__()
+        self.norm1 = nn.LayerNorm(d_model)
+        self.self_attention = MultiHeadAttention(d_model, n_heads)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.cross_attention = MultiHeadAttention(d_model, n_heads)
+        self.norm3 = nn.LayerNorm(d_model)
+        self.feed_forward = FeedForward(d_model, d_ff, gelu)
+
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        y = self.norm1(x)
+        x = x + self.self_attention(y, y, y, self_mask)
+        x = x + self.cross_attention(self.norm2(x), memory, memory, memory_mask)
+        x + self.feed_forward(self.norm3(x))
