@@ -34,13 +34,13 @@ def checked(path: Path, name: str) -> Result:
     return check_named(name, runpy.run_path(str(path))[name])
 
 
-@pytest.mark.parametrize(("path", "name"), answers("right"))
+@pytest.mark.parametrize(("path", "name"), list(answers("right")))
 def test_a_right_answer_passes_in_any_style(path, name):
     result = checked(path, name)
     assert result.state == "passed", result.message
 
 
-@pytest.mark.parametrize(("path", "name"), answers("wrong"))
+@pytest.mark.parametrize(("path", "name"), list(answers("wrong")))
 def test_a_wrong_answer_does_not_pass(path, name):
     result = checked(path, name)
     assert result.state in ("not_yet", "stopped"), result.message

@@ -592,7 +592,7 @@ def talkative(name: str, vocab: int, eos: int) -> Step:
 @beaming.probe
 def with_a_length_penalty(beam_search: Any) -> Seen:
     """several answers of different lengths, penalties 0, 0.7 and 2"""
-    found = {}
+    found: Seen = {}
     for penalty in (0.0, 0.7, 2.0):
         result = searched(beam_search(talkative("d", 5, 1), 0, 1, 7, 4, length_penalty=penalty))
         found |= {f"{name} at penalty {penalty}": value for name, value in result.items()}

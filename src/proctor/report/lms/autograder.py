@@ -15,7 +15,7 @@ STAMP = (2000, 1, 1, 0, 0, 0)  # the same content gives the same file
 
 SETUP = Template("""\
 #!/usr/bin/env bash
-# Runs once, when Gradescope builds the autograder's image. Grading needs Python 3.11 or newer, and torch for the CPU.
+# Runs once, when Gradescope builds the autograder's image. Grading needs Python 3.11 or newer, and torch.
 set -eu
 apt-get update
 apt-get install -y --no-install-recommends python3 python3-venv
@@ -24,7 +24,8 @@ python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
   exit 1
 }
 python3 -m venv /autograder/venv
-/autograder/venv/bin/pip install --no-cache-dir --extra-index-url https://download.pytorch.org/whl/cpu $requirements
+# torch's CPU build is a tenth of the default one: set PIP_EXTRA_INDEX_URL to where torch.org says it is kept.
+/autograder/venv/bin/pip install --no-cache-dir $requirements
 """)
 
 RUN = Template("""\
