@@ -187,7 +187,7 @@ def by_length(
         ax.text(lengths[0], floor, "guessing", color=GREY, fontsize=9, va="bottom")
     if ceiling:
         ax.plot(lengths, ceiling, color=INK, linewidth=1.2, linestyle=(0, (1, 2)))
-        ax.text(lengths[-1] * 1.06, ceiling[-1], "best possible", color=INK, fontsize=9.5, va="center")
+        ax.text(lengths[-1] * 1.09, ceiling[-1], "best possible", color=INK, fontsize=9.5, va="center")
     ax.set(title=title, xlabel="tested length", ylabel="accuracy", xscale="log")
     ax.set_xlim(lengths[0] * 0.94, lengths[-1] * 1.5)
     ax.xaxis.set_major_locator(FixedLocator(list(lengths)))
@@ -205,12 +205,14 @@ def label_ends(ax: Axes, ends: Sequence[tuple[float, float, str]], longest: floa
     gap = (high - low) * 0.055
     placed = -math.inf
     for value, x, scheme in sorted(ends):
+        colour, marker, _ = LOOKS[scheme]
         look: dict[str, Any] = {"color": INK, "va": "center", "fontsize": 9.5}
         if x < longest:  # it stops early: say so above the point, out of the others' way
-            ax.annotate(f"{scheme}, ends here", (x, value), (x, value + 1.5 * gap), **look)
+            ax.text(x, value + 1.5 * gap, f"{scheme}, ends here", **look)
             continue
         placed = max(value, placed + gap)
-        ax.text(x * 1.06, placed, scheme, **look)
+        ax.plot([x * 1.06], [placed], color=colour, marker=marker)  # tells two names apart whose curves end together
+        ax.text(x * 1.09, placed, scheme, **look)
 
 
 def headline(fig: Figure, title: str) -> None:
