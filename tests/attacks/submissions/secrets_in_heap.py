@@ -12,7 +12,7 @@ SECRETS["control"] = b"ereh yl" + b"niatrec si taht txet a"
 libc = ctypes.CDLL(None)
 libc.sbrk.restype = ctypes.c_void_p
 END = libc.sbrk(0)
-START = min(id(object()), id(SECRETS), id([1]), id(1.5))
+START = min(id(object()), id(SECRETS), id([1]), id(1.5), id(HERE))
 
 
 def search(piece, secret):
