@@ -465,7 +465,8 @@ def unbiased_over_the_batch(x: Tensor, gamma: Tensor, beta: Tensor, eps: float =
     In training mode batch norm uses the biased variance. (torch keeps the unbiased one for its running average, and
     for that alone.)
     """
-    return gamma * (x - x.mean(0)) / (x.var(0) + eps).sqrt() + beta
+    centred = x - x.mean(0)
+    return gamma * centred / (centred.square().sum(0) / (len(x) - 1) + eps).sqrt() + beta
 
 
 @batch.misconception
