@@ -130,6 +130,121 @@ def gate_alone(x: Tensor) -> Tensor:
     return (1 + torch.erf(x / math.sqrt(2))) / 2
 
 
+# FeedForward ----------------------------------------------------------------------------------------------------------
+
+feeding = Exercise(
+    FeedForward,
+    section="Feed-forward",
+    hints=[
+        "Three steps: expand, gate, project. Which attribute is which?",
+        "`self.activation` is a function: call it on what `self.up` made.",
+        "Nothing comes after the projection; the sum with x is the layer's business.",
+    ],
+)
+
+
+def cube(x: Tensor) -> Tensor:
+    return x**3 / 3 + 1
+
+
+def build_feed_forward(cls: Any) -> Any:
+    return seeded(cls(4, 7, torch.tanh))
+
+
+def positions() -> tuple[Tensor]:
+    return (normal(2, 3, 4, seed="x"),)
+
+
+@feeding.probe
+def at_every_position(feed_forward: Any) -> Seen:
+    """2 × 3 vectors of width 4, d_ff = 7, tanh"""
+    return {"output": build_feed_forward(feed_forward)(*positions())}
+
+
+@feeding.probe
+def with_another_activation(feed_forward: Any) -> Seen:
+    """an activation that is not zero at 0"""
+    return {"output": seeded(feed_forward(3, 5, cube))(normal(6, 3, seed="x"))}
+
+
+@feeding.probe
+def one_vector(feed_forward: Any) -> Seen:
+    """one vector, with d_ff = d_model"""
+    return {"output": seeded(feed_forward(4, 4, torch.relu))(normal(4, seed="x", std=2.0))}
+
+
+feeding.property(gradients(positions, build_feed_forward))
+feeding.property(keeps_inputs(positions, build_feed_forward))
+feeding.property(same_in(torch.float64, positions, build_feed_forward))
+feeding.property(other_device(positions, build_feed_forward))
+
+
+@feeding.misconception
+class ActivationForgotten(FeedForward):
+    """You do not apply the activation.
+
+    Two linear layers in a row are one linear layer: the expansion would be for nothing.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.down(self.up(x))
+
+
+@feeding.misconception
+class ActivatedAtTheEnd(FeedForward):
+    """You apply the activation after the projection.
+
+    What is added to the stream would be gated, and between the two layers nothing happens that one layer could not do.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.activation(self.down(self.up(x)))
+
+
+@feeding.misconception
+class ActivatedTwice(FeedForward):
+    """You apply the activation after both layers.
+
+    The last layer should be free to add or to subtract anything from the stream.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.activation(self.down(self.activation(self.up(x))))
+
+
+@feeding.misconception
+class ActivationFixed(FeedForward):
+    """You use GELU, whatever activation was asked for.
+
+    The activation is an argument; `self.activation` holds it.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.down(gelu(self.up(x)))
+
+
+@feeding.misconception
+class InputAdded(FeedForward):
+    """You add x.
+
+    The residual connection is made by the layer around this network; here it would be added twice.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + super().forward(x)
+
+
+@feeding.misconception
+class ActivatedAtTheStart(FeedForward):
+    """You apply the activation to x before expanding.
+
+    The gate belongs between the two layers, where there are d_ff components to choose from.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.down(self.up(self.activation(x)))
+
+
 # dropout --------------------------------------------------------------------------------------------------------------
 
 thinning = Exercise(
@@ -265,121 +380,6 @@ def generator_ignored(x: Tensor, p: float, generator: torch.Generator) -> Tensor
     Then dropout always drops the same entries, and a run cannot be repeated by seeding its generator.
     """
     return dropout(x, p, torch.Generator().manual_seed(0))
-
-
-# FeedForward ----------------------------------------------------------------------------------------------------------
-
-feeding = Exercise(
-    FeedForward,
-    section="Feed-forward",
-    hints=[
-        "Three steps: expand, gate, project. Which attribute is which?",
-        "`self.activation` is a function: call it on what `self.up` made.",
-        "Nothing comes after the projection; the sum with x is the layer's business.",
-    ],
-)
-
-
-def cube(x: Tensor) -> Tensor:
-    return x**3 / 3 + 1
-
-
-def build_feed_forward(cls: Any) -> Any:
-    return seeded(cls(4, 7, torch.tanh))
-
-
-def positions() -> tuple[Tensor]:
-    return (normal(2, 3, 4, seed="x"),)
-
-
-@feeding.probe
-def at_every_position(feed_forward: Any) -> Seen:
-    """2 × 3 vectors of width 4, d_ff = 7, tanh"""
-    return {"output": build_feed_forward(feed_forward)(*positions())}
-
-
-@feeding.probe
-def with_another_activation(feed_forward: Any) -> Seen:
-    """an activation that is not zero at 0"""
-    return {"output": seeded(feed_forward(3, 5, cube))(normal(6, 3, seed="x"))}
-
-
-@feeding.probe
-def one_vector(feed_forward: Any) -> Seen:
-    """one vector, with d_ff = d_model"""
-    return {"output": seeded(feed_forward(4, 4, torch.relu))(normal(4, seed="x", std=2.0))}
-
-
-feeding.property(gradients(positions, build_feed_forward))
-feeding.property(keeps_inputs(positions, build_feed_forward))
-feeding.property(same_in(torch.float64, positions, build_feed_forward))
-feeding.property(other_device(positions, build_feed_forward))
-
-
-@feeding.misconception
-class ActivationForgotten(FeedForward):
-    """You do not apply the activation.
-
-    Two linear layers in a row are one linear layer: the expansion would be for nothing.
-    """
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.down(self.up(x))
-
-
-@feeding.misconception
-class ActivatedAtTheEnd(FeedForward):
-    """You apply the activation after the projection.
-
-    What is added to the stream would be gated, and between the two layers nothing happens that one layer could not do.
-    """
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.activation(self.down(self.up(x)))
-
-
-@feeding.misconception
-class ActivatedTwice(FeedForward):
-    """You apply the activation after both layers.
-
-    The last layer should be free to add or to subtract anything from the stream.
-    """
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.activation(self.down(self.activation(self.up(x))))
-
-
-@feeding.misconception
-class ActivationFixed(FeedForward):
-    """You use GELU, whatever activation was asked for.
-
-    The activation is an argument; `self.activation` holds it.
-    """
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.down(gelu(self.up(x)))
-
-
-@feeding.misconception
-class InputAdded(FeedForward):
-    """You add x.
-
-    The residual connection is made by the layer around this network; here it would be added twice.
-    """
-
-    def forward(self, x: Tensor) -> Tensor:
-        return x + super().forward(x)
-
-
-@feeding.misconception
-class ActivatedAtTheStart(FeedForward):
-    """You apply the activation to x before expanding.
-
-    The gate belongs between the two layers, where there are d_ff components to choose from.
-    """
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.down(self.up(self.activation(x)))
 
 
 # EncoderLayer ---------------------------------------------------------------------------------------------------------

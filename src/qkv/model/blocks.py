@@ -31,24 +31,6 @@ def gelu(x: Tensor) -> Tensor:
     return x * (1 + torch.erf(x / math.sqrt(2))) / 2
 
 
-@expects(x="...")
-def dropout(x: Tensor, p: float, generator: torch.Generator) -> Tensor:
-    """Set each number to 0 with probability p; enlarge the rest in return.
-
-    Args:
-        x: any numbers (...).
-        p: the probability to be dropped, from 0 to 1.
-        generator: where the randomness comes from. A number is kept where
-            torch.rand(x.shape, generator=generator) >= p.
-
-    Returns:
-        thinned numbers (...), on average equal to x. For p = 1 all are 0.
-    """
-    kept = torch.rand(x.shape, generator=generator, device=generator.device) >= p
-    survivors = x * kept.to(x.device)
-    return survivors if p == 1 else survivors / (1 - p)
-
-
 class FeedForward(nn.Module):
     """Expand each vector, gate its components, project it back.
 
@@ -83,6 +65,24 @@ class FeedForward(nn.Module):
             vectors (..., d_model).
         """
         return self.down(self.activation(self.up(x)))
+
+
+@expects(x="...")
+def dropout(x: Tensor, p: float, generator: torch.Generator) -> Tensor:
+    """Set each number to 0 with probability p; enlarge the rest in return.
+
+    Args:
+        x: any numbers (...).
+        p: the probability to be dropped, from 0 to 1.
+        generator: where the randomness comes from. A number is kept where
+            torch.rand(x.shape, generator=generator) >= p.
+
+    Returns:
+        thinned numbers (...), on average equal to x. For p = 1 all are 0.
+    """
+    kept = torch.rand(x.shape, generator=generator, device=generator.device) >= p
+    survivors = x * kept.to(x.device)
+    return survivors if p == 1 else survivors / (1 - p)
 
 
 class EncoderLayer(nn.Module):
@@ -157,8 +157,7 @@ class DecoderLayer(nn.Module):
 
         Args:
             x: the decoder's stream (batch, target, d_model).
-            memory: what the encoder made of the source
-                (batch, source, d_model).
+            memory: what the encoder made (batch, source, d_model).
             self_mask: bool, broadcastable to (batch, target, target);
                 no causal mask is implied.
             memory_mask: bool, broadcastable to (batch, target, source).
