@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from qkv import exercises, serve
 from qkv.authoring.definitions import definition
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Locator, Page
+    from playwright.sync_api import Browser, ElementHandle, Locator, Page
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -64,12 +65,22 @@ class Notebook:
     def run(self) -> None:
         """Run the active cell, wait until it is done, and move on."""
         cell = self.active.element_handle()
-        is_code = self.is_code()
+        before = self.active.locator(".jp-InputPrompt").inner_text() if self.is_code() else ""
         self.page.keyboard.press("Shift+Enter")
-        if is_code:
-            # [*] while it runs, [3] when it is done
-            done = "cell => /\\[\\d+\\]/.test(cell.querySelector('.jp-InputPrompt').textContent)"
-            self.page.wait_for_function(done, arg=cell, timeout=PATIENCE)
+        self.page.wait_for_function("cell => !cell.classList.contains('jp-mod-active')", arg=cell, timeout=PATIENCE)
+        if before:
+            try:
+                self._wait_for_prompt(cell, before, "now !== before", 30_000)  # [*] while it runs
+            except PlaywrightTimeout:  # JupyterLab loses a cell that is run while the kernel connects: run it again
+                self.up(1)
+                self.page.keyboard.press("Shift+Enter")
+            self._wait_for_prompt(cell, before, "now !== before && /\\d/.test(now)", PATIENCE)  # [3] when it is done
+
+    def _wait_for_prompt(self, cell: ElementHandle | None, before: str, condition: str, patience: float) -> None:
+        script = (
+            "([cell, before]) => { const now = cell.querySelector('.jp-InputPrompt').innerText; return CONDITION; }"
+        )
+        self.page.wait_for_function(script.replace("CONDITION", condition), arg=[cell, before], timeout=patience)
 
     def run_until(self, beginning: str) -> None:
         """Run cell after cell until the active one begins so; it is not run yet."""
@@ -112,7 +123,7 @@ def test_from_not_started_to_passed(browser: Browser, lab: serve.Lab, root: Path
 def walk(page: Page, lab: serve.Lab, root: Path) -> None:
     page.goto(lab.address.replace("/lab?", "/lab/tree/01_lookup.ipynb?"))
     page.locator(".jp-Notebook .jp-Cell").first.wait_for(timeout=PATIENCE)
-    page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").wait_for(timeout=PATIENCE)
+    page.get_by_text("Python 3 (ipykernel) | Idle").wait_for(timeout=PATIENCE)  # before, a cell that is run is lost
     page.locator(".jp-Notebook .jp-Cell").first.click()
     page.keyboard.press("Escape")
     notebook = Notebook(page)
