@@ -35,7 +35,7 @@ def rows_and_columns(x: Tensor, title: str) -> Figure:
         axis.imshow(x.numpy(), cmap="qkv_signed", vmin=-4, vmax=4, aspect="auto")
         for i in range(n):
             for j in range(d):
-                ink = "#FFFFFF" if abs(x[i, j]) > 2.6 else INK
+                ink = "#FFFFFF" if abs(x[i, j]) > 1.9 else INK
                 axis.text(j, i, f"{x[i, j]:.1f}".replace("-", "−"), ha="center", va="center", color=ink, fontsize=8)
         frame.set(fill=False, edgecolor=INK, linewidth=2.4, clip_on=False, zorder=3)
         axis.add_patch(frame)
