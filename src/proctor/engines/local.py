@@ -93,6 +93,9 @@ class Worker:
         raise answer
 
     def end(self) -> None:
+        """Let it go home; make it, if it does not."""
+        with suppress(OSError):  # it died
+            self.connection.send(None)
         self.connection.close()
         self.process.join(5)
         if self.process.is_alive():
@@ -101,7 +104,7 @@ class Worker:
 
 
 def work(plan: Plan, connection: Connection, others: Connection) -> None:
-    """What a worker does until the other side hangs up."""
+    """What a worker does until it is told to stop, or the other side is gone."""
     others.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the grader, which then ends us
     try:
@@ -110,8 +113,7 @@ def work(plan: Plan, connection: Connection, others: Connection) -> None:
         connection.send(error if isinstance(error, Fault) else Fault(str(error)))
         return
     try:
-        while True:
-            submission: Submission = connection.recv()
+        while (submission := connection.recv()) is not None:
             connection.send(mark(plan, submission.student, submission.load()))
     except (EOFError, OSError):
         pass
