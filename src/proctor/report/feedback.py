@@ -35,12 +35,13 @@ class Section:
     not_started: list[str]
     passed: int
     total: int
+    points: float
 
 
 def page(assignment: Assignment, marked: Marked) -> str:
     """The feedback page of one student."""
     results = {result.exercise: result for result in marked.results}
-    sections, untouched, earned = [], [], 0.0
+    sections, untouched = [], []
     for sheet in assignment.sheets:
         graded = [(exercise, results[exercise.name]) for exercise in sheet.exercises]
         answers = [
@@ -48,24 +49,25 @@ def page(assignment: Assignment, marked: Marked) -> str:
             for e, r in graded
             if r.state != "not_started"
         ]
-        earned += sum(answer.earned for answer in answers)
         begun = {answer.name for answer in answers}
         passed = sum(r.state == "passed" for _, r in graded)
         missing = [e.name for e, _ in graded if e.name not in begun]
         if answers:
-            sections.append(Section(sheet.title, answers, missing, passed, len(graded)))
+            points = sum(exercise.points for exercise in sheet.exercises)
+            sections.append(Section(sheet.title, answers, missing, passed, len(graded), points))
         else:
             untouched.append(sheet.title)
     return render(
         "feedback.html",
         student=marked.student,
         assignment=assignment,
-        earned=earned,
+        earned=sum(answer.earned for section in sections for answer in section.answers),
+        points=sum(section.points for section in sections),
         sections=sections,
         untouched=untouched,
         notes=marked.notes,
-        passed=sum(r.state == "passed" for r in marked.results),
-        total=len(marked.results),
+        passed=sum(section.passed for section in sections),
+        total=sum(section.total for section in sections),
     )
 
 

@@ -10,12 +10,13 @@ from proctor import similarity
 from proctor.report.feedback import page_name
 from proctor.report.tally import Row, Standing, Tally
 from proctor.report.templating import render
-from proctor.result import IN_WORDS, STATES
+from proctor.result import IN_WORDS, State
 
 LESSON = 5  # mistakes that the lesson plan names
 STRAGGLERS = 10
 STOPS = 12
 PAIRS = 30
+IN_BARS: tuple[State, ...] = ("passed", "not_yet", "stopped", "fault", "not_started")
 
 
 @dataclass(frozen=True)
@@ -28,16 +29,13 @@ class Section:
 
 def page(tally: Tally) -> str:
     """The summary page of a class."""
-    sections, untouched = [], []
-    for sheet in tally.assignment.sheets:
-        rows = [tally.rows[exercise.name] for exercise in sheet.exercises]
-        if any(row.started for row in rows):
-            sections.append(Section(sheet.title, rows))
-        else:
-            untouched.append(sheet.title)
+    begun = tally.begun()
+    sections = [Section(sheet.title, [tally.rows[e.name] for e in sheet.exercises]) for sheet in begun]
+    untouched = [sheet.title for sheet in tally.assignment.sheets if sheet not in begun]
     totals = sorted(standing.total for standing in tally.standings)
     mistakes = tally.mistakes()
     counts = tally.histogram()
+    edges = [f"{tally.points * i / len(counts):.3g}" for i in range(len(counts) + 1)]
     return render(
         "summary.html",
         tally=tally,
@@ -46,13 +44,14 @@ def page(tally: Tally) -> str:
         mistakes=mistakes,
         lesson=[m for m in mistakes if m.count > 1][:LESSON] or mistakes[:LESSON],
         stops=tally.stops()[:STOPS],
-        states=STATES,
+        states=IN_BARS,
         words=IN_WORDS,
         all_states=tally.states(),
         students=len(totals),
         mean=sum(totals) / max(len(totals), 1),
         median=median(totals),
-        histogram=list(zip(bin_labels(tally.assignment.points, len(counts)), counts, strict=True)),
+        histogram=[(f"{a}–{b}", count) for (a, b), count in zip(pairwise(edges), counts, strict=True)],
+        edges=edges,
         tallest=max(counts, default=1) or 1,
         stragglers=stragglers(tally),
         pairs=tally.code.pairs()[:PAIRS],
@@ -66,11 +65,6 @@ def median(ordered: list[float]) -> float:
         return 0.0
     middle = len(ordered) // 2
     return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
-
-
-def bin_labels(points: float, bins: int) -> list[str]:
-    edges = [f"{points * i / bins:.3g}" for i in range(bins + 1)]
-    return [f"{a}–{b}" for a, b in pairwise(edges)]
 
 
 def stragglers(tally: Tally) -> list[Standing]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from proctor.assignment import Assignment
+from proctor.assignment import Assignment, Sheet
 from proctor.journal import Marked
 from proctor.result import STATES, Result, State
 from proctor.similarity import Likeness
@@ -116,6 +116,15 @@ class Tally:
             self.notes[marked.student] = marked.notes
         self.code.add(marked.student, marked.code)
 
+    def begun(self) -> list[Sheet]:
+        """The sheets of which somebody has begun an exercise."""
+        return [s for s in self.assignment.sheets if any(self.rows[e.name].started for e in s.exercises)]
+
+    @property
+    def points(self) -> float:
+        """What can be earned in the sheets that somebody has begun."""
+        return sum(exercise.points for sheet in self.begun() for exercise in sheet.exercises)
+
     def mistakes(self) -> list[Mistake]:
         """All misconceptions of the class, most common first; those of one exercise in its order of appearance."""
         found = [mistake for row in self.rows.values() for mistake in row.mistakes.values()]
@@ -135,7 +144,7 @@ class Tally:
     def histogram(self, bins: int = 10) -> list[int]:
         """How many students have a total in each tenth of the points; the best total counts to the last."""
         counts = [0] * bins
-        most = self.assignment.points or 1.0
+        most = self.points or 1.0
         for standing in self.standings:
             counts[min(int(standing.total / most * bins + 1e-9), bins - 1)] += 1
         return counts
