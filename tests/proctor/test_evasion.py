@@ -20,7 +20,7 @@ def found(text: str) -> tuple[str, ...]:
     [
         "def f(x):\n    with torch._C.DisableTorchFunction():\n        return torch.softmax(x, -1)",
         "from threading import Thread\ndef f(x):\n    Thread(target=F.softmax, args=(x, -1)).start()",
-        "def f(x):\n    from concurrent.futures import ThreadPoolExecutor\n    return ThreadPoolExecutor().submit(x.softmax, -1)",
+        "def f(x):\n    from concurrent import futures\n    return futures.ThreadPoolExecutor().submit(x.softmax, -1)",
         "from torch.nn.functional import softmax as other\nimport ctypes\ndef f(x): return other(x, -1)",
         "def f(x):\n    return getattr(torch, 'softmax')(x, -1)",
         "def f(x):\n    import sys\n    sys.modules['proctor.forbid'].note = None\n    return nn.Softmax(-1)(x)",
