@@ -46,7 +46,11 @@ class Submission:
         found = sorted(
             ((name, path) for place in self.places for name, path in walk(place)), key=lambda pair: in_order(pair[0])
         )
-        return [read(name, path) for name, path in found[:MOST_FILES]]
+        files = [read(name, path) for name, path in found[:MOST_FILES]]
+        if len(found) > MOST_FILES:
+            problem = f"There are {len(found)} files; the first {MOST_FILES} were read."
+            files.append(File(found[MOST_FILES][0], problem=problem))
+        return files
 
 
 @dataclass
@@ -57,12 +61,17 @@ class Class:
     ignored: list[str] = field(default_factory=list)
 
 
-def collect(root: Path) -> Class:
-    """Find every student of a class: `alice/…`, `alice.ipynb` and `alice.py` are all alice's."""
+def collect(root: Path, but: Path | None = None) -> Class:
+    """Find every student of a class: `alice/…`, `alice.ipynb` and `alice.py` are all alice's.
+
+    Args:
+        root: the folder of the class.
+        but: a folder in it that is nobody's, such as the one that results go to.
+    """
     places: dict[str, list[Path]] = {}
     ignored: list[str] = []
     for path in sorted(root.iterdir(), key=lambda path: in_order(path.name)):
-        if skipped(path.name):
+        if skipped(path.name) or (but is not None and path.resolve() == but.resolve()):
             continue
         if path.is_symlink():
             ignored.append(f"{legible(path.name)} (a link)")

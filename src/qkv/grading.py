@@ -72,7 +72,7 @@ def grade(
     trust_submissions: bool = False,
 ) -> int:
     """Grade a class; the exit code is 1 if something could not be graded."""
-    found = collect(submissions)
+    found = collect(submissions, but=out)
     for name in found.ignored:
         click.echo(f"Ignored: {name}", err=True)
     if not found.submissions:
@@ -90,6 +90,9 @@ def grade(
         )
     except (Refused, Fault) as error:
         click.echo(f"Not graded: {error}", err=True)
+        return 1
+    except KeyboardInterrupt:
+        click.echo("\nInterrupted. The same command goes on from here.", err=True)
         return 1
     return report(outcome, out)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from proctor.submissions import LARGEST, File, Submission, collect, digest
+from proctor.submissions import LARGEST, MOST_FILES, File, Submission, collect, digest
 
 
 def handed_in(root: Path, files: dict[str, str]) -> dict[str, Submission]:
@@ -48,6 +48,18 @@ def test_what_tools_leave_behind_is_nobodys(tmp_path: Path) -> None:
 def test_other_files_beside_the_students_are_named(tmp_path: Path) -> None:
     handed_in(tmp_path, {"README.md": "x", "roster.csv": "x", "alice.py": "1"})
     assert collect(tmp_path).ignored == ["README.md", "roster.csv"]
+
+
+def test_where_results_go_is_nobodys_folder(tmp_path: Path) -> None:
+    handed_in(tmp_path, {"alice.py": "1", "graded/feedback/a.py": "2"})
+    assert [s.student for s in collect(tmp_path, but=tmp_path / "graded").submissions] == ["alice"]
+
+
+def test_too_many_files(tmp_path: Path) -> None:
+    found = handed_in(tmp_path, {f"alice/{number:03}.py": "x = 1" for number in range(MOST_FILES + 5)})
+    files = found["alice"].load()
+    assert len(files) == MOST_FILES + 1
+    assert files[-1].problem == "There are 205 files; the first 200 were read."
 
 
 def test_an_empty_folder_is_an_empty_submission(tmp_path: Path) -> None:
