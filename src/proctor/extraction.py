@@ -50,7 +50,7 @@ class Definition:
         if "import" not in self.text:
             return frozenset()
         found = set()
-        for node in ast.walk(self.node):
+        for node in walk(self.node):
             if isinstance(node, ast.Import):
                 found |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -220,7 +220,7 @@ def defines(node: ast.stmt) -> bool:
     if isinstance(node, ast.AnnAssign):
         return node.value is not None
     if isinstance(node, ast.If):
-        as_a_script = any(isinstance(part, ast.Name) and part.id == "__name__" for part in ast.walk(node.test))
+        as_a_script = any(isinstance(part, ast.Name) and part.id == "__name__" for part in walk(node.test))
         return not as_a_script and all(
             defines(inner) or isinstance(inner, ast.Pass) for inner in node.body + node.orelse
         )
@@ -265,7 +265,7 @@ def globals_of(table: symtable.SymbolTable) -> set[str]:
 def changed(node: ast.stmt) -> set[str]:
     """Names whose value is changed in place: `Layer.forward = …`, `table["a"] = …`."""
     found = set()
-    for part in ast.walk(node) if not isinstance(node, Function | ast.ClassDef) else ():
+    for part in walk(node) if not isinstance(node, Function | ast.ClassDef) else ():
         if isinstance(part, ast.Attribute | ast.Subscript) and isinstance(part.ctx, ast.Store):
             root: ast.expr = part
             while isinstance(root, ast.Attribute | ast.Subscript):
@@ -273,6 +273,19 @@ def changed(node: ast.stmt) -> set[str]:
             if isinstance(root, ast.Name):
                 found.add(root.id)
     return found
+
+
+def walk(node: ast.AST) -> Iterator[ast.AST]:
+    """All nodes of a tree, in no particular order; several times as fast as `ast.walk`."""
+    left = [node]
+    while left:
+        node = left.pop()
+        yield node
+        for value in vars(node).values():
+            if isinstance(value, ast.AST):
+                left.append(value)
+            elif isinstance(value, list):
+                left += [item for item in value if isinstance(item, ast.AST)]
 
 
 def is_stub(node: ast.stmt) -> bool:

@@ -11,9 +11,10 @@ from __future__ import annotations
 import ast
 import hashlib
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from types import CodeType
 
-from proctor.extraction import Definition
+from proctor.extraction import Definition, walk
 from proctor.result import Result
 
 MOST = 20_000  # results that are remembered
@@ -72,13 +73,19 @@ def signature_of(definitions: Sequence[Definition], given: Iterable[str]) -> byt
         given: global names that are there before it, such as `torch`.
     """
     known = {*BUILTINS, *given, *(name for definition in definitions for name in definition.binds)}
-    if not all(d.imports <= MODULES and d.needs <= known and keeps_to_itself(d) for d in definitions):
+    if not all(definition.needs <= known for definition in definitions):
         return None
-    total = hashlib.sha256()
-    for definition in definitions:
-        code = compile(ast.Module([definition.node], []), "", "exec", dont_inherit=True)
-        total.update(repr(definition.text if definition.is_future else essence(code)).encode())
-    return total.digest()
+    pieces = [essence_of(definition) for definition in definitions]
+    return None if None in pieces else hashlib.sha256(b"".join(piece for piece in pieces if piece)).digest()
+
+
+@lru_cache(maxsize=256)  # several answers of one submission share definitions
+def essence_of(definition: Definition) -> bytes | None:
+    """What makes a definition what it is; None if it does not keep to itself."""
+    if not definition.imports <= MODULES or not keeps_to_itself(definition):
+        return None
+    code = compile(ast.Module([definition.node], []), "", "exec", dont_inherit=True)
+    return hashlib.sha256(repr(definition.text if definition.is_future else essence(code)).encode()).digest()
 
 
 def essence(code: CodeType) -> tuple[object, ...]:
@@ -99,14 +106,14 @@ def keeps_to_itself(definition: Definition) -> bool:
             return False
     elif not isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom):
         return False
-    return all(is_harmless(part, definition) for part in ast.walk(node))
+    return all(is_harmless(part, definition) for part in walk(node))
 
 
 def is_constant(value: ast.expr | None) -> bool:
     """A number, a text, arithmetic of those, a function: nothing that could be changed."""
     changeable = ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp | ast.Call
     return value is not None and (
-        isinstance(value, ast.Lambda) or not any(isinstance(part, changeable) for part in ast.walk(value))
+        isinstance(value, ast.Lambda) or not any(isinstance(part, changeable) for part in walk(value))
     )
 
 

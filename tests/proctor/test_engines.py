@@ -129,3 +129,18 @@ def test_a_cluster_gives_the_same_files_also_when_a_worker_is_killed(tmp_path: P
         assert path.read_bytes() == (tmp_path / "cluster" / path.relative_to(tmp_path / "local")).read_bytes(), (
             path.name
         )
+
+
+@pytest.mark.slow
+def test_a_cluster_that_is_already_there(tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed")
+    from proctor.engines.cluster import Cluster
+    from qkv.grading import assignment
+
+    (tmp_path / "anna.py").write_text("def similarity_scores(q, k):\n    return q @ k.mT\n")
+    plan = Plan(assignment, (("similarity_scores",),), salt_of(1), Limits(seconds=20, memory_mb=512))
+    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
+    with distributed.LocalCluster(**options) as cluster:
+        (marked,) = Cluster(cluster.scheduler_address)(plan, collect(tmp_path).submissions)
+    assert marked.results[0].state == "passed"
+    assert list(Cluster("tcp://nowhere:1")(plan, [])) == []
