@@ -105,7 +105,7 @@ def doctor() -> None:
     "--timeout", type=click.FloatRange(min=0, min_open=True), default=30.0, show_default=True, help="Seconds a sitting."
 )
 @click.option("--memory", type=click.IntRange(min=64), default=2048, show_default=True, help="Megabytes a sitting.")
-@click.option("--exercises", metavar="A,B", help="Grade these only.")
+@click.option("--exercises", metavar="A,B", help="Grade these only: exercises by name, chapters by stem.")
 @click.option("--seed", type=int, help="The same seed gives the same grades; inputs are fresh each run without one.")
 @click.option("--no-resume", is_flag=True, help="Grade all again, also what an interrupted run has finished.")
 @click.option("--trust-submissions", is_flag=True, help="Grade where there is no sandbox. Their code runs as you.")
@@ -125,7 +125,7 @@ def grade(
     """Grade a class: SUBMISSIONS holds one folder or file per student."""
     if scheduler and engine != "dask":
         raise click.UsageError("--scheduler is the address of a Dask cluster: add --engine dask.")
-    chosen = [known_exercise(name.strip()) for name in exercises.split(",") if name.strip()] if exercises else None
+    chosen = chosen_exercises(exercises) if exercises else None
 
     from qkv import grading
 
@@ -225,6 +225,15 @@ def known_exercise(name: str, chapters: Sequence[str] = ()) -> str:
     except exercises.UnknownExercise as unknown:
         text = str(unknown)
         raise click.UsageError(text[:1].upper() + text[1:]) from unknown
+
+
+def chosen_exercises(text: str) -> list[str]:
+    """What `softmax,heads` stands for: exercises by their names, and all of a chapter by its stem."""
+    from qkv import exercises
+
+    chapters = exercises.chapters()
+    names = [known_exercise(word.strip(), list(chapters)) for word in text.split(",") if word.strip()]
+    return [found for name in names for found in ([e.name for e in chapters[name]] if name in chapters else [name])]
 
 
 def nearest(word: str, known: list[str]) -> str:

@@ -169,6 +169,13 @@ def test_grade(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     }
 
 
+def test_grade_takes_a_chapter_for_its_exercises(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: dict[str, Any] = {}
+    pretend(monkeypatch, "qkv.grading", grade=lambda *places, **options: seen.update(options) or 0)
+    assert run("grade", tmp_path, "--out", tmp_path / "out", "--exercises", "lookup,split_heads").exit_code == 0
+    assert seen["exercises"] == ["softmax", "similarity_scores", "soft_lookup", "SelfAttention", "split_heads"]
+
+
 def test_export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "results.jsonl").write_text("")
     seen: list[Any] = []
