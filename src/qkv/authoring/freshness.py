@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from qkv.authoring.course import Chapter
 FOLLOWED = ("qkv.model.", "qkv.figures", "qkv.tasks")
 # What the card of a passed check looks like. How the verdict is found is left to nbval, which runs every check again.
 SHAPE_CARDS = ("proctor.result", "proctor.report.notebook")
+SCRIPT = re.compile(r"[\"']([\w-]+\.(?:js|css|html))[\"']")
 
 
 def fingerprint(chapter: Chapter, notebook: nbformat.NotebookNode) -> str:
@@ -70,8 +72,13 @@ def reached(chapter: Chapter, cells: list[str]) -> list[Path]:
             if path and path not in found and f"{name}.".startswith(FOLLOWED):
                 found.add(path)
                 waiting.append(path)
-    beside = {file for path in found for file in path.parent.glob(f"{path.stem}.*") if file.suffix != ".pyc"}
-    return sorted(found | beside)  # figures/dial.html belongs to figures/dial.py
+    return sorted(found | {file for path in found for file in beside(path)})
+
+
+def beside(path: Path) -> list[Path]:
+    """The scripts and styles that a module reads: those of its own name, and those that it names."""
+    named = [path.with_name(name) for name in SCRIPT.findall(path.read_text(encoding="utf-8"))]
+    return [*path.parent.glob(f"{path.stem}.*"), *(file for file in named if file.is_file())]
 
 
 def imported(text: str) -> list[str]:

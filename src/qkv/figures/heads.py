@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
+from qkv.figures.interactive import Choice, Interactive, Slider, interactive, packed
 from qkv.figures.style import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, SKY, VERMILION, WIDTH
 
 TOKENS = (SKY, ORANGE, GREEN, PURPLE)
@@ -80,6 +81,35 @@ def gazes(maps: Mapping[str, Tensor], seats: Tensor, title: str) -> Figure:
     handles, labels = axes[0].get_legend_handles_labels()
     fig.legend(handles, labels, loc="outside upper right", ncols=2)
     return fig
+
+
+def head_viewer(maps: Mapping[str, Tensor], seats: Tensor, first: str, title: str) -> Interactive:
+    """The heads of several models, in a few rooms, for the reader to leaf through.
+
+    Args:
+        maps: name of a model -> weights (room, head, guest, guest).
+        seats: where each guest's friend and rival sit (room, guest, 2).
+        first: the model to begin with.
+    """
+    beginning = maps[first]
+    still = gazes({f"head {h}": beginning[0, h] for h in range(min(3, beginning.shape[1]))}, seats[0], title)
+    most = max(weights.shape[1] for weights in maps.values())
+    return interactive(
+        title,
+        controls=[
+            Choice("model", "model", list(maps), first),
+            Slider("head", "head", range(most), 0),
+            Slider("room", "room", range(len(seats)), 0),
+        ],
+        draw="head_viewer.js",
+        still=still,
+        alt="A map of one head's weights, guest by guest, with a circle on each guest's friend and a square on the "
+        f"rival, beside small maps of all heads of the model. At first: head 0 of {beginning.shape[1]}.",
+        data={
+            "models": {name: {"heads": w.shape[1], "weights": packed(w)} for name, w in maps.items()},
+            "seats": seats.tolist(),
+        },
+    )
 
 
 def scores_by_heads(scores: Mapping[int, Tensor], d_model: int, chance: float, title: str) -> Figure:

@@ -36,6 +36,11 @@ function live(called, draw, data) {
       input.setAttribute("aria-valuetext", told(value));
       input.nextElementSibling.value = told(value);
     };
+    const choose = (name, value) => {
+      const at = controls.findIndex((control) => control.name === name);
+      inputs[at].value = controls[at].values.indexOf(value);
+      redraw();
+    };
     const redraw = () => {
       const values = {};
       controls.forEach((control, i) => {
@@ -43,7 +48,7 @@ function live(called, draw, data) {
         if (control.kind === "range") tell(control.name, values[control.name]);
       });
       svg.replaceChildren();
-      said.textContent = draw(kit(svg, tell), values, data) || "";
+      said.textContent = draw(kit(svg, tell, choose), values, data) || "";
     };
     for (const input of inputs) input.addEventListener("input", redraw);
     let width = 0; // the drawing's height follows its width: look at the width alone, or it would draw for ever
@@ -62,8 +67,9 @@ function live(called, draw, data) {
 }
 
 // Drawing: `kit.width` is in CSS pixels; `kit.height = …` makes room; `kit.tell(name, value)` writes beside a slider what
-// its value stands for. Attributes may be classes of interactive.css.
-function kit(svg, tell) {
+// its value stands for; `kit.choose(name, value)` moves a control, for what can be clicked; `kit.thousandth(text, i)` reads
+// what `packed` wrote. Attributes may be classes of interactive.css.
+function kit(svg, tell, choose) {
   const width = Math.max(280, Math.round(svg.parentElement.clientWidth));
   const add = (name, attributes, text, into = svg) => {
     const element = document.createElementNS("http://www.w3.org/2000/svg", name);
@@ -80,6 +86,8 @@ function kit(svg, tell) {
     },
     add,
     tell,
+    choose,
+    thousandth: (text, i) => parseInt(text.slice(2 * i, 2 * i + 2), 36),
     scale: (from, to, left, right) => (value) => left + ((value - from) / (to - from)) * (right - left),
     line: (points, attributes) =>
       add("path", { d: points.map(([x, y], i) => `${i ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join(""), fill: "none", ...attributes }),

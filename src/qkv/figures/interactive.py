@@ -26,10 +26,12 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
+from torch import Tensor
 
 from qkv.figures.style import bundle
 
 HERE = Path(__file__).parent
+DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,12 @@ def described(control: Slider | Choice) -> dict[str, Any]:
     kind = "range" if isinstance(control, Slider) else "select"
     start = list(control.values).index(control.value)
     return {"kind": kind, "name": control.name, "label": control.label, "values": list(control.values), "start": start}
+
+
+def packed(weights: Tensor) -> str:
+    """Many weights between 0 and 1 in little room: thousandths, two digits to the base 36 each, first to last."""
+    thousandths = (1000 * weights.detach()).round().int().flatten().tolist()
+    return "".join(DIGITS[number // 36] + DIGITS[number % 36] for number in thousandths)
 
 
 def in_script(value: Any) -> str:

@@ -11,11 +11,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from qkv.figures.interactive import Interactive, Slider, interactive
+from qkv.figures.interactive import Choice, Interactive, Slider, interactive, packed
 from qkv.figures.style import CYCLE, GREY, INK, KEY, QUERY, VALUE, WIDTH
 
 AXES = ("names a thing", "is something done")
 TURN, STRETCH, LONGEST = 5, 0.5, 3.0  # of the dial: degrees, steps of length, the longest query
+ENTRIES = (-2, -1, 0, 1, 2)  # of the playground: what each number of W_Q can be
+SEEKERS = {"tt": "things seek things", "dt": "deeds seek things", "td": "things seek deeds", "dd": "deeds seek deeds"}
 MARKERS = "osD^vP"
 LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
 
@@ -128,6 +130,54 @@ def query_dial(
             "turn": TURN,
             "stretch": STRETCH,
             "longest": LONGEST,
+        },
+    )
+
+
+def sentence_playground(
+    lookup: Callable[[Tensor, Tensor, Tensor], Tensor],
+    words: Sequence[str],
+    x: Tensor,
+    w_q: Sequence[Sequence[int]],
+    asker: str,
+    title: str,
+) -> Interactive:
+    """A sentence that looks itself up, with a W_Q that the reader sets; W_K and W_V change nothing.
+
+    Args:
+        lookup: takes q, k, v and averages the values; called once, for every W_Q that can be set.
+        words: the sentence.
+        x: a vector for each word, "names a thing" and "is something done" (word, 2), none of it negative.
+        w_q: the matrix to begin with; its entries are among ENTRIES.
+        asker: the word to begin with.
+    """
+    grid = torch.cartesian_prod(*[torch.tensor(ENTRIES, dtype=x.dtype)] * 4).view(-1, 2, 2)
+    keys, names = x.expand(len(grid), -1, -1), torch.eye(len(words)).expand(len(grid), -1, -1)
+    weights = lookup(x @ grid.transpose(-2, -1), keys, names)  # (W_Q, query, key)
+    first = [entry for row in w_q for entry in row]
+    state = int((grid.flatten(1) == torch.tensor(first)).all(dim=-1).nonzero())
+    shares = weights[state, list(words).index(asker)]
+    still, axis = plt.subplots(figsize=(WIDTH, 2.4))
+    weight_bars(axis, words, shares)
+    axis.set_title(f"Whom does “{asker}” hear?")
+    return interactive(
+        title,
+        controls=[
+            *(Slider(name, label, ENTRIES, start) for (name, label), start in zip(SEEKERS.items(), first, strict=True)),
+            Choice("asker", "who looks", list(words), asker),
+        ],
+        draw="sentence.js",
+        still=still,
+        alt="The sentence twice, one above the other, with lines from each word to the words that it hears, thick "
+        f"where the weight is large. At first {asker} is chosen and hears {words[int(shares.argmax())]} most, with a "
+        f"weight of {shares.max():.2f}.",
+        data={
+            "words": list(words),
+            "x": [[int(entry) for entry in row] for row in x.tolist()],
+            "names": list(SEEKERS),
+            "entries": ENTRIES,
+            "weights": packed(weights),
+            "most": float(x.max()),
         },
     )
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import torch
@@ -11,8 +12,12 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter, NullLocator
 from torch import Tensor
 
+from qkv.figures.interactive import Choice, Interactive, Slider, interactive
 from qkv.figures.style import BLUE, GREEN, GREY, INK, ORANGE, VERMILION, WIDTH
 
+WIDTHS = (1, 4, 16, 64, 256, 1024)  # of the figure that moves, and what else can be set there
+DIVISORS = {"nothing": 0.0, "√d": 0.5, "d": 1.0}  # and the power of d that it is
+TEMPERATURES = (0.25, 0.5, 1, 2, 4)
 SCALED, UNSCALED = BLUE, VERMILION  # throughout the chapter
 DASHES: tuple[str | tuple[int, tuple[int, ...]], ...] = ("-", "--", "-.", ":")
 
@@ -96,6 +101,55 @@ def saturation(widths: Sequence[int], entropy: Mapping[str, Tensor], slope: Mapp
     right.set(ylabel="norm of the Jacobian", title="How much is passed back?")
     right.legend(loc="lower left")
     return fig
+
+
+def softmax_dial(
+    softmax: Callable[[Tensor, int], Tensor],
+    jacobian: Callable[[Tensor], Tensor],
+    entropy: Callable[[Tensor], Tensor],
+    scores: Tensor,
+    title: str,
+) -> Interactive:
+    """Scores whose width, divisor and temperature the reader sets; all that is shown comes from the reader's functions.
+
+    Args:
+        softmax: (scores, dim) -> weights.
+        jacobian: weights -> the softmax's derivatives there.
+        entropy: weights -> their entropy.
+        scores: as vectors of width 1 would give them (key,); those of width d are √d times as large.
+    """
+
+    def state(d: int, power: float, temperature: float) -> dict[str, object]:
+        weights = softmax(math.sqrt(d) * scores / (d**power * temperature), -1)
+        return {
+            "weights": (1000 * weights).round().int().tolist(),
+            "slopes": (1000 * jacobian(weights)).round().int().tolist(),
+            "heard": round(entropy(weights).exp().item(), 2),
+        }
+
+    first = softmax(math.sqrt(64) * scores, -1)
+    still, axis = plt.subplots(figsize=(WIDTH, 2.4))
+    axis.bar(range(1, len(scores) + 1), first.tolist(), color=BLUE, width=0.7)
+    axis.set(ylim=(0, 1.02), xlabel="key", ylabel="weight", title="d = 64, divided by nothing: one key is heard")
+    return interactive(
+        title,
+        controls=[
+            Slider("d", "width d", WIDTHS, 64),
+            Choice("divisor", "divide by", list(DIVISORS), "nothing"),
+            Slider("temperature", "temperature", TEMPERATURES, 1),
+        ],
+        draw="temperature.js",
+        still=still,
+        alt=f"Weights of {len(scores)} keys as bars, and the Jacobian of the softmax as a table. At first the scores "
+        f"have the width 64 and are divided by nothing: one key has a weight of {first.max():.2f}.",
+        data={
+            "scores": [round(score, 4) for score in scores.tolist()],
+            "widths": WIDTHS,
+            "divisors": list(DIVISORS),
+            "temperatures": TEMPERATURES,
+            "states": [[[state(d, p, t) for t in TEMPERATURES] for p in DIVISORS.values()] for d in WIDTHS],
+        },
+    )
 
 
 def by_width(axis: Axes, widths: Sequence[int]) -> None:

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from qkv import figures
-from qkv.figures.heads import cut, gazes, narrowness, pruning, scores_by_heads, similarities
+from qkv.figures.heads import cut, gazes, head_viewer, narrowness, pruning, scores_by_heads, similarities
 
 
 @pytest.fixture(autouse=True)
@@ -67,3 +67,56 @@ def test_narrowness_has_a_line_for_each_wish():
     runs = torch.tensor([[0.5, 0.6], [0.1, 0.2]])
     fig = narrowness((1, 2), {"soft": runs, "hard": runs / 2}, "narrow?")
     assert [text.get_text() for text in fig.axes[0].get_legend().get_texts()] == ["soft", "hard"]
+
+
+ROOMS, GUESTS = 3, 5
+
+
+def viewer_data() -> tuple[dict[str, torch.Tensor], torch.Tensor]:
+    chance = torch.Generator().manual_seed(0)
+    maps = {
+        name: (5 * torch.rand(ROOMS, heads, GUESTS, GUESTS, generator=chance)).softmax(dim=-1)
+        for name, heads in {"one": 1, "four": 4}.items()
+    }
+    seats = torch.rand(ROOMS, GUESTS, GUESTS, generator=chance).argsort(dim=-1)[..., :2]
+    return maps, seats
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [375, 900])
+def test_the_viewer_shows_each_head_in_each_room(browser, width):
+    maps, seats = viewer_data()
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    figure = head_viewer(maps, seats, "four", "Where does it look?")
+    page.set_content(f"<!doctype html><html><body>{figure.html}</body></html>")
+
+    def expect(model: str, head: int, room: int) -> None:
+        on = maps[model][room, head].gather(1, seats[room]).mean(dim=0).tolist()
+        said = page.inner_text(".said")
+        assert f"gives {on[0]:.2f} of its weight to friends and {on[1]:.2f} to rivals" in said
+        opacities = page.locator("svg rect[opacity]").evaluate_all(
+            "all => all.map(e => Number(e.getAttribute('opacity')))"
+        )
+        large = torch.tensor(opacities[: GUESTS**2]).view(GUESTS, GUESTS)
+        assert torch.allclose(large, 0.04 + 0.9 * maps[model][room, head], atol=2e-3)
+        assert len(opacities) == GUESTS**2 * (1 + maps[model].shape[1])
+
+    expect("four", 0, 0)
+    page.focus("input[name=head]")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    expect("four", 2, 0)
+    assert page.get_attribute("input[name=head]", "aria-valuetext") == "2 of 4"
+    page.focus("input[name=room]")
+    page.keyboard.press("End")
+    expect("four", 2, 2)
+    page.locator("svg rect[style*=pointer]").nth(3).click()  # a small map is a button for the pointer
+    expect("four", 3, 2)
+    page.locator("select[name=model]").select_option("one")
+    expect("one", 0, 2)
+    assert page.get_attribute("input[name=head]", "aria-valuetext") == "the only"
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert errors == []
+    page.close()

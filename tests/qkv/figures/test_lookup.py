@@ -10,7 +10,16 @@ import pytest
 import torch
 
 from qkv.figures.interactive import Interactive
-from qkv.figures.lookup import attention_maps, landscape, learning, query_dial, sharpness, together, word_plane
+from qkv.figures.lookup import (
+    attention_maps,
+    landscape,
+    learning,
+    query_dial,
+    sentence_playground,
+    sharpness,
+    together,
+    word_plane,
+)
 from qkv.model.lookup import soft_lookup
 
 WORDS = ["the", "cat", "purred", "because"]
@@ -99,6 +108,50 @@ def test_the_dial_turns_by_sliders_and_by_its_tip(browser, width):
     assert page.locator("input[name=length]").input_value() == "6"  # as long as it gets
     page.locator("input[name=length]").fill("0")
     assert "every word is heard alike" in page.inner_text(".said")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert errors == []
+    page.close()
+
+
+def playground() -> Interactive:
+    return sentence_playground(soft_lookup, WORDS, KEYS, [[0, 1], [0, 0]], "purred", "Who looks for what?")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [375, 900])
+def test_the_playground_computes_self_attention(browser, width):
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.set_content(f"<!doctype html><html><body>{playground().html}</body></html>")
+
+    def shown() -> list[str]:
+        return page.locator("svg text").all_text_contents()
+
+    def expected(w_q: list[list[float]], asker: str) -> tuple[list[str], list[str]]:
+        """The weights of one word and what it gets, in float64 and without the course's functions."""
+        x = KEYS.double()
+        scores = (x @ torch.tensor(w_q).double().T @ x.T)[WORDS.index(asker)]
+        weights = scores.exp() / scores.exp().sum()
+        return [f"{w:.2f}" for w in weights], [f"{found:.2f}" for found in weights @ x]
+
+    weights, gets = expected([[0, 1], [0, 0]], "purred")
+    assert [text for text in shown() if "." in text] == [*weights, *gets]
+    assert "“purred” is (0, 2) and asks (2, 0). Heard most: cat" in page.inner_text(".said")
+
+    page.focus("input[name=dd]")  # deeds seek deeds, by keyboard
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    weights, gets = expected([[0, 1], [0, 2]], "purred")
+    assert [text for text in shown() if "." in text] == [*weights, *gets]
+    assert "Heard most: purred" in page.inner_text(".said")
+
+    page.locator("svg text", has_text="cat").first.click()
+    assert page.locator("select[name=asker]").evaluate("e => e.selectedOptions[0].text") == "cat"
+    assert "That is no question: it hears every word alike." in page.inner_text(".said")
+    page.locator("input[name=td]").fill("3")  # the value at index 3 is 1: things seek deeds
+    weights, gets = expected([[0, 1], [1, 2]], "cat")
+    assert [text for text in shown() if "." in text] == [*weights, *gets]
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert errors == []
     page.close()

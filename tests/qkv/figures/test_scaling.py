@@ -8,6 +8,8 @@ import torch
 
 from qkv import figures
 from qkv.figures import scaling
+from qkv.model.lookup import softmax
+from qkv.model.scaling import attention_entropy, softmax_jacobian
 
 
 @pytest.fixture(autouse=True)
@@ -70,3 +72,51 @@ def test_learning() -> None:
     assert titles(fig) == ["d = 16", "d = 64"]
     mean = next(line for line in fig.axes[0].lines if line.get_label() == "scaled")
     assert list(mean.get_xdata()) == [10, 20, 30, 40, 50, 60, 70]
+
+
+SCORES = torch.tensor([1.5, 0.6, 0.2, -0.3, -0.7, -1.3])
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [375, 900])
+def test_the_dial_shows_weights_slopes_and_how_many_keys_are_heard(browser, width) -> None:
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    figure = scaling.softmax_dial(softmax, softmax_jacobian, attention_entropy, SCORES, "What closes a softmax?")
+    page.set_content(f"<!doctype html><html><body>{figure.html}</body></html>")
+
+    def expect(factor: float) -> None:
+        """What scores times this factor give in float64: weights, e to their entropy, the largest slope by autograd."""
+        scores = (factor * SCORES.double()).requires_grad_()
+        weights = torch.softmax(scores, dim=-1)
+        texts = page.locator("svg text").all_text_contents()
+        first = texts.index("weight") + 1
+        assert [float(text) for text in texts[first + 2 : first + 18 : 3]] == pytest.approx(
+            weights.tolist(), abs=0.0051
+        )
+        shown = [float(text.replace("−", "-")) for text in texts[first + 1 : first + 18 : 3]]
+        assert shown == pytest.approx(scores.tolist(), abs=0.051)
+        heard = torch.special.entr(weights).sum().exp().item()
+        assert f"listens to {heard:.1f} of 6 keys" in page.inner_text(".said")
+        jacobian = torch.stack([torch.autograd.grad(w, scores, retain_graph=True)[0] for w in weights])
+        largest = jacobian.max().item()
+        words = f"largest slope is {largest:.2f}" if largest >= 0.005 else "nothing comes back"
+        assert words in page.inner_text(".said")
+
+    expect(8)  # d = 64, divided by nothing
+    page.focus("select[name=divisor]")
+    page.keyboard.press("ArrowDown")  # √d
+    expect(1)
+    page.focus("input[name=d]")
+    page.keyboard.press("End")
+    assert page.get_attribute("input[name=d]", "aria-valuetext") == "1,024"
+    expect(1)
+    page.focus("input[name=temperature]")
+    page.keyboard.press("Home")
+    expect(4)
+    page.locator("select[name=divisor]").select_option("d")
+    expect(4 / 32)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert errors == []
+    page.close()
