@@ -337,10 +337,8 @@ copying = Exercise(
         "A shift is not a rotation: what falls off at the end is gone, and zeros come in at the front.",
     ],
     equivalents={
-        "inputs = torch.randint(1, vocab, (batch, length), generator=generator, device=generator.device)"
-        "  ->  inputs = torch.randint(1, vocab, (batch, length), generator=generator)": (
-            "the probes' generators live on the CPU"
-        ),
+        "inputs = torch.randint(1, vocab, size, generator=generator, device=device)"
+        "  ->  inputs = torch.randint(1, vocab, size, generator=generator)": ("the probes' generators live on the CPU"),
         "return (inputs, F.pad(inputs, (delay, 0))[:, :length])"
         "  ->  return (inputs, F.pad(inputs, (delay, 1))[:, :length])": "what is padded at the end is cut off",
     },
@@ -636,7 +634,7 @@ def in_reverse(w_h: Tensor, states: Tensor) -> Tensor:
 
 # receptive_field ------------------------------------------------------------------------------------------------------
 
-SUM = "return 1 + sum(((kernel - 1) * dilation for kernel, dilation in zip(kernel_sizes, dilations"
+ZIP = "layers = zip(kernel_sizes, dilations"
 
 seeing = Exercise(
     receptive_field,
@@ -647,8 +645,8 @@ seeing = Exercise(
         "With dilation r the taps are r apart, so a kernel of k spans (k - 1)·r.",
     ],
     equivalents={
-        f"{SUM}, strict=True)))  ->  {SUM}{rest}": "both lists have a number for each layer"
-        for rest in (")))", ", strict=False)))")
+        f"{ZIP}, strict=True)  ->  {ZIP}{rest}": "both lists have a number for each layer"
+        for rest in (")", ", strict=False)")
     },
 )
 
@@ -734,9 +732,6 @@ def widest_layer_only(kernel_sizes: Sequence[int], dilations: Sequence[int]) -> 
 
 # path_length ----------------------------------------------------------------------------------------------------------
 
-FOR_CNN, GIVEN = "if architecture == 'cnn'", "kernel is not None"
-WORDS = "f'path_length: {architecture!r} is not rnn, attention, or cnn with a kernel.'"
-
 travelling = Exercise(
     path_length,
     section="How far a signal travels",
@@ -745,14 +740,6 @@ travelling = Exercise(
         "In attention every position looks at every other directly.",
         "A convolution of width k moves a signal by k - 1 positions a layer; a layer cannot be half used.",
     ],
-    equivalents=dict.fromkeys(
-        (
-            f"{FOR_CNN} and {GIVEN}:  ->  {FOR_CNN} or {GIVEN}:",
-            f"{FOR_CNN} and {GIVEN}:  ->  if True:",
-            f"raise ValueError({WORDS})  ->  raise {WORDS}",
-        ),
-        "nobody asks for another architecture",
-    ),
 )
 
 
