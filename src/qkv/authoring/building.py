@@ -13,6 +13,7 @@ from qkv.authoring.chapter import Code, Part, Task, read
 from qkv.authoring.course import NAME, AuthoringError, Chapter, Course
 from qkv.authoring.editions import solved_edition, student_edition
 from qkv.authoring.freshness import fingerprint, meaning_of_cells
+from qkv.authoring.ledger import entries
 from qkv.authoring.reading import shorten_alt
 from qkv.authoring.run import run, tidy
 
@@ -89,6 +90,7 @@ def _build(chapter: Chapter, course: Course, check: bool, force: bool, say: Call
         run(solved, chapter)
         seconds = time.monotonic() - started
     _write(chapter.solved, solved, chapter, say, seconds)
+    entries(chapter, parts, solved)  # a claim whose number is not printed is told now, not when the book is built
     for note in too_wide(parts, solved):
         say(f"  note     {chapter.where()}: {note}")
     return 0

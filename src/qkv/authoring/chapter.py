@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import jupytext
 import nbformat
 
+from qkv.authoring.claims import Claim, take_claims, without_measured
 from qkv.authoring.course import AuthoringError, Chapter, Course, Facts
 from qkv.authoring.definitions import Definition, definition
 
@@ -24,11 +25,12 @@ class Prose:
 
 @dataclass(frozen=True)
 class Code:
-    """A code cell that is the same in every edition."""
+    """A code cell that is the same in every edition, and the claims that it measures."""
 
     source: str
     line: int
     tags: tuple[str, ...] = ()
+    claims: tuple[Claim, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,11 @@ def _parts(notebook: nbformat.NotebookNode, lines: list[str], chapter: Chapter, 
             continue
         line = start  # of the fence; the map has the first line inside it
         if "exercise" not in tags:
-            yield Code(cell.source, line, tags)
+            try:
+                claims, _ = take_claims(cell.source)
+            except ValueError as error:
+                raise AuthoringError(f"{chapter.where(line)}: {error}") from None
+            yield Code(without_measured(cell.source), line, tags, tuple(claims))
             continue
         name = cell.source.strip()
         if not name.isidentifier():

@@ -7,6 +7,7 @@ from typing import Any
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from qkv.authoring.bibliography import citations
 from qkv.authoring.chapter import Code, Ids, Part, Prose, Task
 from qkv.authoring.course import Chapter, Course
 from qkv.authoring.plain import Plain, anchors
@@ -54,9 +55,14 @@ def _edition(course: Course, chapter: Chapter, parts: list[Part], solved: bool) 
 
 
 def plain_markdown(course: Course, chapter: Chapter, parts: list[Part]) -> Plain:
-    """A lowering for this chapter that knows its equations and everybody's headings."""
-    headings = {c.name: anchors(c.source.read_text(encoding="utf-8")) for c in course.chapters()}
-    plain = Plain(chapter, headings)
+    """A lowering for this chapter that knows everybody's headings and equations, and what can be cited."""
+    texts = {other: other.source.read_text(encoding="utf-8") for other in course.chapters()}
+    headings = {other.name: anchors(text) for other, text in texts.items()}
+    equations: dict[str, str] = {}
+    for other, text in texts.items():
+        Plain(other, equations=equations).number_equations(text)
+    equations = {label: n for label, n in equations.items() if not n.startswith(f"{chapter.number}.")}
+    plain = Plain(chapter, headings, equations, citations(course.root))
     for part in parts:
         if isinstance(part, Prose):
             plain.number_equations(part.text)

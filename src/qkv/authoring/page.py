@@ -14,9 +14,10 @@ import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from qkv.authoring.chapter import Code, Prose, Task, read
+from qkv.authoring.claims import take_claims
 from qkv.authoring.course import AuthoringError, Chapter, Course, Facts
 from qkv.authoring.editions import METADATA
-from qkv.authoring.reading import shorten_alt, take_claim
+from qkv.authoring.reading import shorten_alt
 
 
 def page(text: str, root: str, name: str) -> nbformat.NotebookNode:
@@ -44,9 +45,9 @@ def page(text: str, root: str, name: str) -> nbformat.NotebookNode:
         stored = runs.pop(0) if runs else None
         if stored is None or stored.source != source:
             raise _stale(chapter, f"the cell at line {line} was not run as it stands now")
-        claim, code = take_claim(source)
+        claims, code = take_claims(source)
         add(new_code_cell(shorten_alt(code), metadata=metadata, outputs=stored.outputs), line)
-        if claim:
+        for claim in claims:  # below the result, so that nobody reads a verdict first
             add(new_markdown_cell(claim.box), line)
 
     for part in parts:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from qkv.authoring.bibliography import PLACE, Citation
 from qkv.authoring.course import AuthoringError, Chapter
 
 CALLOUTS = {
@@ -18,7 +19,7 @@ CALLOUTS = {
     "sidebar", "tip", "topic", "warning",
 }  # fmt: skip
 DIRECTIVES = CALLOUTS | {"dropdown", "math", "figure", "image", "table", "code", "code-block", "raw"}
-ROLES = {"eq", "ref", "numref", "doc", "term", "math", "abbr", "code", "kbd", "sup", "sub"}
+ROLES = {"cite:p", "cite:t", "eq", "ref", "numref", "doc", "term", "math", "abbr", "code", "kbd", "sup", "sub"}
 
 FENCE = re.compile(r"^(?P<indent> *)(?P<mark>`{3,}(?=[^`]*$)|:{3,}|~{3,})\s*(?P<info>.*)$")
 DIRECTIVE = re.compile(r"^\{(?P<name>[\w:.-]+)\}\s*(?P<argument>.*)$")
@@ -53,11 +54,14 @@ class Plain:
     Args:
         chapter: whose source it is; links and equation numbers follow from it.
         headings: for each chapter's name, its headings by the anchor that MyST gives them.
+        equations: the number of each labelled equation; those of other chapters may be given.
+        citations: what can be cited, by key.
     """
 
     chapter: Chapter
     headings: dict[str, dict[str, str]] = field(default_factory=dict)
     equations: dict[str, str] = field(default_factory=dict)
+    citations: dict[str, Citation] = field(default_factory=dict)
 
     def number_equations(self, text: str) -> None:
         """Give each labelled equation the number that the page gives it. Call it for all cells first."""
@@ -70,7 +74,8 @@ class Plain:
             elif piece[0] == "math" and (end := MATH_END.search(piece[1][-1])):
                 label = end["label"]
             if label:
-                self.equations[label] = f"{self.chapter.number}.{len(self.equations) + 1}"
+                own = [n for n in self.equations.values() if n.startswith(f"{self.chapter.number}.")]
+                self.equations[label] = f"{self.chapter.number}.{len(own) + 1}"
 
     def lower(self, text: str, first_line: int = 1) -> str:
         """The same text for JupyterLab. `first_line` is where it begins in the chapter, for messages."""
@@ -156,8 +161,13 @@ class Plain:
             )
         if role == "eq":
             if content not in self.equations:
-                raise AuthoringError(f"{self.chapter.where(line)}: no equation of this chapter is labelled {content}.")
+                raise AuthoringError(f"{self.chapter.where(line)}: no equation is labelled {content}.")
             return f"({self.equations[content]})"
+        if role in ("cite:p", "cite:t"):
+            if content not in self.citations:
+                raise AuthoringError(f"{self.chapter.where(line)}: {content} is cited, but not in {PLACE}.")
+            cited = self.citations[content]
+            return cited.textual if role == "cite:t" else cited.parenthetical
         if role == "math":
             return f"${content}$"
         if role == "code":

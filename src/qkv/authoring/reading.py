@@ -1,56 +1,10 @@
-"""What a reader of the page is spared: words that are there for the machine, and verdicts before the result."""
+"""What a reader of the page is spared: words that are there for the machine."""
 
 from __future__ import annotations
 
 import ast
-import re
-from dataclasses import dataclass
 
-CLAIM = re.compile(r"# (claim|says|verdict): +(.+)")
 SPARED = 24  # characters of alt text that may stay in the code
-
-
-@dataclass(frozen=True)
-class Claim:
-    """What people say, and what the cell above it found. Verdicts begin with holds, holds if, or wrong."""
-
-    id: str
-    says: str
-    verdict: str
-
-    @property
-    def kind(self) -> str:
-        if self.verdict.startswith("wrong"):
-            return "wrong"
-        return "holds" if self.verdict.rstrip(".") == "holds" else "holds-if"
-
-    @property
-    def box(self) -> str:
-        """MyST for the page; the ledger links to its target."""
-        return "\n".join(
-            [
-                f"(claim-{self.id})=",
-                ":::::{admonition} Claim",
-                f":class: claim {self.kind}",
-                "",
-                f"“{self.says}”",
-                "",
-                f"{{.verdict}}\nVerdict: {self.verdict}",
-                ":::::",
-            ]
-        )
-
-
-def take_claim(source: str) -> tuple[Claim | None, str]:
-    """The claim at the head of a cell, and the code below it. Without all three lines the cell stays as it is."""
-    lines = source.splitlines()
-    found: dict[str, str] = {}
-    while lines and (match := CLAIM.fullmatch(lines[0].rstrip())):
-        found[match[1]] = match[2]
-        lines.pop(0)
-    if set(found) != {"claim", "says", "verdict"}:
-        return None, source
-    return Claim(found["claim"], found["says"], found["verdict"]), "\n".join(lines)
 
 
 def shorten_alt(source: str) -> str:

@@ -2,12 +2,14 @@
 
 - Each chapter is read by `page.page`, so its outputs come from `solutions/` and nothing runs.
 - Figures get the alt text that was stored with them.
+- Two pages are filled in when they are read: the claims ledger from all chapters, the conventions from `qkv.model`.
 - Download and launch buttons offer the student edition.
 - MathJax comes from an installed package (sphinx-mathjax-offline carries 3.2.2); no page asks a CDN for anything.
 """
 
 from __future__ import annotations
 
+import ast
 import importlib.metadata
 import shutil
 from pathlib import Path, PurePosixPath
@@ -18,10 +20,13 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.errors import ExtensionError, SphinxError
 
+from qkv.authoring.bibliography import use_round_brackets
 from qkv.authoring.course import AuthoringError, Chapter, Course
+from qkv.authoring.ledger import ledger
 from qkv.authoring.page import alt_texts, page
 
 CHAPTERS = "book/chapters/"
+LEDGER, CONVENTIONS = "<!-- the claims of all chapters -->", "<!-- the conventions of qkv.model -->"
 MATHJAX_PACKAGE = "sphinx-mathjax-offline"
 MATHJAX_PARTS = ("tex-chtml.js", "input/tex/extensions", "output/chtml/fonts/woff-v2")
 
@@ -31,9 +36,11 @@ class BookError(SphinxError):
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
+    use_round_brackets()
     app.connect("config-inited", use_installed_mathjax)
     app.connect("config-inited", drop_thebe)
     app.connect("builder-inited", read_chapters, priority=600)  # after MyST-NB has made its configuration
+    app.connect("source-read", fill_in)
     app.connect("doctree-read", finish_chapter)
     app.connect("html-page-context", offer_student_edition, priority=900)  # after the theme has made its buttons
     app.connect("build-finished", copy_files)
@@ -69,6 +76,24 @@ def read_chapters(app: Sphinx) -> None:
             f"_config.yml: execute_notebooks is {config.execution_mode!r}; it must be 'off', pages never run code."
         )
     config.custom_formats = {**config.custom_formats, **readers}
+
+
+def fill_in(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Put what is made into the page that has a place for it."""
+    course = Course(Path(app.srcdir))
+    makers = {LEDGER: lambda: ledger(course), CONVENTIONS: lambda: conventions(course)}
+    for place, make in makers.items():
+        if place in source[0]:
+            try:
+                source[0] = source[0].replace(place, make())
+            except AuthoringError as error:
+                raise BookError(str(error)) from None
+
+
+def conventions(course: Course) -> str:
+    """What `qkv.model` says about all its functions: its docstring below the first line, which is Markdown."""
+    tree = ast.parse((course.root / "src" / "qkv" / "model" / "__init__.py").read_text(encoding="utf-8"))
+    return (ast.get_docstring(tree) or "").partition("\n\n")[2]
 
 
 def chapter_of(app: Sphinx, docname: str) -> Chapter | None:

@@ -6,14 +6,18 @@ from pathlib import Path
 
 import pytest
 
+from qkv.authoring.bibliography import Citation
 from qkv.authoring.course import AuthoringError, Chapter
 from qkv.authoring.plain import Plain, anchors
 
 CHAPTER = Chapter(Path("/course"), "02_scaling")
 
 
+CITATIONS = {"one2020": Citation("One", "2020", "https://example.org/one")}
+
+
 def lower(text: str, **headings: dict[str, str]) -> str:
-    plain = Plain(CHAPTER, headings)
+    plain = Plain(CHAPTER, headings, {"elsewhere": "1.3"}, CITATIONS)
     plain.number_equations(text)
     return plain.lower(text, first_line=10)
 
@@ -55,6 +59,16 @@ def test_labelled_equations_carry_the_number_that_the_page_gives_them() -> None:
     assert lower(aligned) == "$$\n\\begin{align}\na &= b \\tag{2.1} \\end{align}\n$$"
 
 
+def test_equations_of_other_chapters_keep_their_number() -> None:
+    assert lower("$$ a $$ (own)\n\n{eq}`own` is not {eq}`elsewhere`.").endswith("(2.1) is not (1.3).")
+
+
+def test_citations_are_links() -> None:
+    assert lower("As {cite:t}`one2020` said {cite:p}`one2020`.") == (
+        "As [One (2020)](https://example.org/one) said ([One, 2020](https://example.org/one))."
+    )
+
+
 def test_links_lead_to_notebooks() -> None:
     headings = {"01_lookup": {"a-soft-lookup": "A-soft-lookup"}, "02_scaling": {"why-divide": "Why-divide"}}
     text = (
@@ -92,8 +106,10 @@ def test_what_has_no_plain_form_is_refused_with_its_line() -> None:
         lower("One.\n\n```{list-table}\n* - a\n```")
     with pytest.raises(AuthoringError, match=r"the role \{cite\} has no form that plain JupyterLab shows"):
         lower("{cite}`vaswani`")
-    with pytest.raises(AuthoringError, match="no equation of this chapter is labelled lost"):
+    with pytest.raises(AuthoringError, match=r"02_scaling.md:10: no equation is labelled lost\."):
         lower("{eq}`lost`")
+    with pytest.raises(AuthoringError, match=r"lost2020 is cited, but not in book/references.bib\."):
+        lower("{cite:t}`lost2020`")
     with pytest.raises(
         AuthoringError, match=r"opens no directive, because its title holds backticks. Fence it with colons"
     ):

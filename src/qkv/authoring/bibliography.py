@@ -1,0 +1,61 @@
+"""What `{cite:t}` and `{cite:p}` say of book/references.bib: on the page sphinxcontrib-bibtex, in notebooks a link."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+PLACE = "book/references.bib"
+STYLE = "author_year_round"  # the name in _config.yml
+
+
+@dataclass(frozen=True)
+class Citation:
+    """Who and when, and where to read it."""
+
+    authors: str
+    year: str
+    url: str
+
+    @property
+    def textual(self) -> str:
+        return f"[{self.authors} ({self.year})]({self.url})"
+
+    @property
+    def parenthetical(self) -> str:
+        return f"([{self.authors}, {self.year}]({self.url}))"
+
+
+def citations(root: Path) -> dict[str, Citation]:
+    """What can be cited, by key."""
+    from pybtex.database import parse_file
+
+    path = root / PLACE
+    if not path.is_file():
+        return {}
+    found = {}
+    for key, entry in parse_file(str(path), bib_format="bibtex").entries.items():
+        people = entry.persons["author"]
+        names = [
+            " ".join(str(part) for part in person.rich_prelast_names + person.rich_last_names) for person in people
+        ]
+        authors = " and ".join(names) if len(names) < 3 else f"{names[0]} et al."
+        arxiv = entry.fields.get("eprint")
+        found[key] = Citation(
+            authors, entry.fields["year"], f"https://arxiv.org/abs/{arxiv}" if arxiv else entry.fields.get("url", "")
+        )
+    return found
+
+
+def use_round_brackets() -> None:
+    """The page cites as notebooks do: Vaswani et al. (2017)."""
+    from sphinxcontrib.bibtex.plugin import register_plugin
+    from sphinxcontrib.bibtex.style.referencing import BracketStyle
+    from sphinxcontrib.bibtex.style.referencing.author_year import AuthorYearReferenceStyle
+
+    class RoundAuthorYear(AuthorYearReferenceStyle):
+        def __init__(self) -> None:
+            round_ones = BracketStyle(left="(", right=")")
+            super().__init__(bracket_textual=round_ones, bracket_parenthetical=round_ones)
+
+    register_plugin("sphinxcontrib.bibtex.style.referencing", STYLE, RoundAuthorYear)

@@ -1,0 +1,123 @@
+"""What people say, and what a cell found: the lines at the head of a cell that measures a claim.
+
+    # claim: dot-is-direction
+    # says: A large dot product means that query and key point the same way.
+    # verdict: holds if all keys have the same length
+    # measured: they disagree in {8 from 0 to 2} of the cases
+
+A verdict is `holds`, `holds if …` or `wrong`. What was measured is said without a number: `{label}` stands for the
+first number behind `label`, the beginning of a printed line, and `{label #2}` for the second. A label without braces
+quotes its whole line; a claim that names none quotes the first line with a number. A cell may measure several claims.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+LINE = re.compile(r"# (claim|says|verdict|measured): +(.+)")
+ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+VERDICT = re.compile(r"(holds|wrong)\b")
+NUMBER = r"[-−]?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?"
+VALUE = re.compile(rf"\[[^\]]*\]|{NUMBER}(?: ± {NUMBER})?%?|\b(?:True|False|nan|inf|\w+Error)\b")
+SLOT = re.compile(r"\{(?P<label>[^{}]+?)(?: #(?P<nth>\d+))?\}")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence that people say, the verdict of the cell that stands below it, and where its number is printed."""
+
+    id: str
+    says: str
+    verdict: str
+    measured: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """`holds`, `holds-if` or `wrong`; a remark behind a semicolon takes nothing back."""
+        if self.verdict.startswith("wrong"):
+            return "wrong"
+        return "holds" if re.match(r"holds(?=$|[.;:])", self.verdict) else "holds-if"
+
+    @property
+    def box(self) -> str:
+        """MyST for the page; the ledger links to its target."""
+        return "\n".join(
+            [
+                f"(claim-{self.id})=",
+                ":::::{admonition} Claim",
+                f":class: claim {self.kind}",
+                "",
+                f"“{self.says}”",
+                "",
+                f"{{.verdict}}\nVerdict: {self.verdict}",
+                ":::::",
+            ]
+        )
+
+    def found(self, printed: str) -> str:
+        """What the cell measured, as Markdown, with the numbers that it printed. ValueError if they are not there."""
+        lines = [" ".join(line.split()) for line in printed.splitlines() if line.strip()]
+        if not lines:
+            raise ValueError(f"the cell of the claim {self.id} prints nothing that could be quoted")
+        if not self.measured:
+            return f"`{next((line for line in lines if VALUE.search(line)), lines[0])}`"
+        return "; ".join(self._filled(text, lines) for text in self.measured)
+
+    def _filled(self, text: str, lines: list[str]) -> str:
+        if not SLOT.search(text):
+            return f"`{self._line(text, lines)}`"
+        return SLOT.sub(lambda slot: self._value(slot["label"], int(slot["nth"] or 1), lines), text)
+
+    def _value(self, label: str, nth: int, lines: list[str]) -> str:
+        line = self._line(label, lines)
+        values: list[str] = VALUE.findall(line[len(" ".join(label.split())) :])
+        if nth > len(values):
+            raise ValueError(f"claim {self.id}: no number {nth} behind {label!r} in the printed line {line!r}")
+        return values[nth - 1]
+
+    def _line(self, label: str, lines: list[str]) -> str:
+        start = re.compile(re.escape(" ".join(label.split())) + r"(?!\w)")
+        found = [line for line in lines if start.match(line)]
+        if len(found) != 1:
+            raise ValueError(
+                f"claim {self.id}: `# measured:` names {label!r}, with which {len(found) or 'no'} printed "
+                f"line{'s begin' if len(found) > 1 else ' begins'}. Name the beginning of one line: {lines[:9]}"
+            )
+        return found[0]
+
+
+def take_claims(source: str) -> tuple[list[Claim], str]:
+    """The claims at the head of a cell, and the code below them. ValueError says what an author has to mend."""
+    lines = source.splitlines()
+    heads: list[dict[str, list[str]]] = []
+    while lines and (match := LINE.fullmatch(lines[0].rstrip())):
+        if match[1] == "claim":
+            heads.append({})
+        if not heads:
+            raise ValueError(f"a cell's claim begins with its id, `# claim: …`, not with {lines[0]!r}")
+        heads[-1].setdefault(match[1], []).append(match[2])
+        lines.pop(0)
+    return [_claim(head) for head in heads], "\n".join(lines) if heads else source
+
+
+def without_measured(source: str) -> str:
+    """The cell as editions show it: where its numbers stand is for the ledger alone."""
+    lines = source.splitlines()
+    head = next((n for n, line in enumerate(lines) if not LINE.fullmatch(line.rstrip())), len(lines))
+    kept = [line for line in lines[:head] if not line.startswith("# measured:")]
+    return "\n".join([*kept, *lines[head:]]) if head else source
+
+
+def _claim(head: dict[str, list[str]]) -> Claim:
+    name = head["claim"][0]
+    if not ID.fullmatch(name):
+        raise ValueError(f"the claim {name!r} needs an id of small letters, digits and hyphens")
+    for part in ("says", "verdict"):
+        if len(head.get(part, [])) != 1:
+            raise ValueError(f"the claim {name} needs one line `# {part}: …`, and has {len(head.get(part, []))}")
+    if not VERDICT.match(head["verdict"][0]):
+        raise ValueError(
+            f"the claim {name} has the verdict {head['verdict'][0]!r}; a verdict begins with holds, holds if, or wrong"
+        )
+    return Claim(name, head["says"][0], head["verdict"][0], tuple(head.get("measured", ())))
