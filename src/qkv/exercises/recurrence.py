@@ -261,6 +261,24 @@ def forget_bias_added(x: Tensor, h: Tensor, w_x: Tensor, w_h: Tensor, b: Tensor)
     return i, f + 1, g, o
 
 
+@lstm.instead_of("part")
+def bias_left_out(x: Tensor, h: Tensor, w_x: Tensor, w_h: Tensor, b: Tensor) -> Any:
+    """You leave the bias out.
+
+    It sets what the gates do when nothing special comes in; a forget gate that starts open needs it.
+    """
+    return parted(x, h, w_x, w_h, torch.zeros_like(b))
+
+
+@lstm.instead_of("update")
+def what_is_not_kept_is_written(c: Tensor, i: Tensor, f: Tensor, g: Tensor) -> Tensor:
+    """You write what the forget gate does not keep; the input gate is not used.
+
+    One gate for both is a GRU's way. Here keeping and writing are two decisions.
+    """
+    return torch.sigmoid(f) * c + (1 - torch.sigmoid(f)) * torch.tanh(g)
+
+
 @lstm.instead_of("update")
 def candidate_not_squashed(c: Tensor, i: Tensor, f: Tensor, g: Tensor) -> Tensor:
     """You write the candidate without its tanh.
@@ -440,13 +458,13 @@ def global_randomness(batch: int, length: int, delay: int, vocab: int, generator
 
 
 @copying.misconception
-def ignored_by_minus_one(batch: int, length: int, delay: int, vocab: int, generator: torch.Generator) -> Any:
-    """You fill the first targets with -1.
+def filled_with_what_is_ignored(batch: int, length: int, delay: int, vocab: int, generator: torch.Generator) -> Any:
+    """You fill the first targets with -100, which torch's cross-entropy ignores.
 
-    Here they are 0, the token that means "nothing yet".
+    Here they are 0, the token that means "nothing yet"; whoever trains decides what to ignore.
     """
     inputs = drawn(batch, length, vocab, generator)
-    targets = torch.full_like(inputs, -1)
+    targets = torch.full_like(inputs, -100)
     targets[:, delay:] = inputs[:, : max(length - delay, 0)]
     return inputs, targets
 
@@ -621,6 +639,20 @@ def squared_norm(jacobian: Tensor) -> Tensor:
     For the last state it should be √d, the norm of the identity.
     """
     return jacobian.square().sum()
+
+
+@vanishing.misconception
+def factors_in_the_wrong_order(w_h: Tensor, states: Tensor) -> Tensor:
+    """You multiply the steps in the wrong order.
+
+    The last step acts last, so it stands on the far left; what comes earlier in time stands further right.
+    """
+    jacobian = torch.eye(w_h.shape[0], dtype=w_h.dtype, device=w_h.device)
+    found = [frobenius(jacobian)]
+    for slope in slopes_of_the_later(states):
+        jacobian = step_back(slope, w_h) @ jacobian
+        found.append(frobenius(jacobian))
+    return torch.stack(found).flip(0)
 
 
 @vanishing.misconception

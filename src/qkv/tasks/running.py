@@ -1,4 +1,4 @@
-"""Running tasks: after every token, say something about all that was read so far. A state of one bit would do.
+"""Running tasks: after every token, say something about all that was read so far. A small state is enough for each.
 
 Each gives (tokens, targets) of int64 (batch, length) for a length and a generator; the answers are 0 or 1.
 """
