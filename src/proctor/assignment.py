@@ -64,12 +64,6 @@ class Assignment:
     sheets: tuple[Sheet, ...]
     setup: str = ""
 
-    @cached_property
-    def given(self) -> frozenset[str]:
-        """The names that the setup binds."""
-        found = extract(File("setup.py", self.setup.encode())).definitions
-        return frozenset(name for definition in found for name in definition.binds)
-
     @property
     def exercises(self) -> list[Exercise]:
         return [exercise for sheet in self.sheets for exercise in sheet.exercises]

@@ -10,7 +10,6 @@ from proctor.assignment import Assignment
 from proctor.diagnose import Examiner
 from proctor.extraction import extract
 from proctor.paper import Paper
-from proctor.recall import Recall
 from proctor.result import Result
 from proctor.sandbox import Limits, Sandbox
 from proctor.screening import Screening
@@ -29,12 +28,11 @@ class Marker:
         self.assignment = assignment
         self.examiners = examiners
         self.box = box
-        self.recall = Recall()
 
     def mark(self, files: Sequence[File]) -> tuple[list[Result], list[str], str]:
         """The results in the assignment's order, notes on unread files, the code of the answers."""
         answers = Answers([extract(file) for file in files])
-        paper = Paper(self.assignment, self.examiners, self.box, answers, recall=self.recall)
+        paper = Paper(self.assignment, self.examiners, self.box, answers)
         paper.mark()
         results = [paper.results[exercise.name] for exercise in self.assignment.exercises]
         notes = [problem.sentence for problem in answers.problems]

@@ -19,7 +19,6 @@ from proctor.diagnose import Examiner
 from proctor.evasion import hidden_calls
 from proctor.extraction import is_stub
 from proctor.observe import Observation
-from proctor.recall import Recall, signature_of
 from proctor.result import Explanation, Result, State
 from proctor.sandbox import Cell, Sandbox, Sitting, Stopped
 
@@ -40,9 +39,7 @@ class Paper:
     answers: Answers
     results: dict[str, Result] = field(default_factory=dict)
     homes: dict[str, int] = field(default_factory=dict)  # exercise -> the file that answers it
-    recall: Recall = field(default_factory=Recall)
     cuts: dict[tuple[int, tuple[str, ...]], Cut] = field(default_factory=dict)
-    signatures: dict[str, bytes | None] = field(default_factory=dict)
     ran_out_of_time: int = 0
 
     def mark(self) -> None:
@@ -82,14 +79,13 @@ class Paper:
 
     def _sit(self, home: int, names: Sequence[str], modules: Modules = {}, parts: Modules = {}) -> None:  # noqa: B006
         """Mark answers of one file together, but for those that build on one that was stopped."""
-        left = [name for name in names if not self._remembered(name, parts)]
+        left = list(names)
         while left := [name for name in left if not self._builds_on_a_stop(home, name, parts)]:
             sitting, seconds = self._sitting(home, left, modules, parts)
             stopped = sitting.stopped
             if stopped is None:
                 for name in left:
                     self._judge(name, sitting, seconds / len(left))
-                self._remember(left, sitting, parts)
                 return
             if not stopped.exercise and len(left) > 1:  # while loading: only one of them may be to blame
                 for name in left:
@@ -144,31 +140,6 @@ class Paper:
         order = list(self.examiners)
         stopped = [part for part in used if part in self.results and self.results[part].state == "stopped"]
         return any(self.answers.makes(home, p) and order.index(p) < order.index(name) for p in stopped)
-
-    def _remembered(self, name: str, parts: Modules) -> bool:
-        """Was the same program seen before? Then its result is there already."""
-        found = self.recall.find(name, self._signature(name), self._used(name, parts))
-        if found is not None:
-            self.results[name] = found
-        return found is not None
-
-    def _remember(self, names: Sequence[str], sitting: Sitting, parts: Modules) -> None:
-        """Keep results for others who wrote the same, if nothing in this sitting could have influenced them."""
-        if any(self._signature(name) is None for name in names):
-            return
-        for name in names:
-            seen = sitting.outcomes.get(name, {})
-            if seen and not any(observation.raised for observation in seen.values()):
-                self.recall.keep(self.results[name], self._signature(name), self._used(name, parts))
-
-    def _signature(self, name: str) -> bytes | None:
-        if name not in self.signatures:
-            cut = self.cut(self.homes[name], name)
-            self.signatures[name] = None if cut.modules else signature_of(cut.definitions, self.assignment.given)
-        return self.signatures[name]
-
-    def _used(self, name: str, parts: Modules) -> frozenset[str]:
-        return self.cut(self.homes[name], name).needs & parts.keys()
 
     def _sitting(self, home: int, names: Sequence[str], modules: Modules, parts: Modules) -> tuple[Sitting, float]:
         if self.ran_out_of_time >= PATIENCE:
