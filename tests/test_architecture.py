@@ -24,7 +24,7 @@ class Rule:
 
 RULES = {
     "qkv.model": Rule(ours=("qkv.model",)),
-    "qkv.tasks": Rule(ours=("qkv.tasks",)),
+    "qkv.tasks": Rule(ours=("qkv.tasks",), others=("torch", "babel")),
     "qkv.figures": Rule(ours=("qkv.figures",), others=("torch", "matplotlib", "cycler", "numpy", "IPython")),
     "qkv.exercises": Rule(ours=("qkv.exercises", "qkv.model", "qkv.tasks", "proctor")),
     "qkv.authoring": Rule(ours=("qkv.authoring", "qkv.exercises"), others=None),
