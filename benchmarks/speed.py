@@ -91,8 +91,9 @@ def clocked(work: Work) -> float:
 
 def peak_bytes(work: Work) -> int:
     """The most memory that was allocated at once during the work, beyond what was there before."""
-    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as recorded:
-        work()
+    for _ in range(2):  # the first time the gradients that it frees are of unknown size
+        with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as recorded:
+            work()
     # recorded.events() leaves out what was allocated inside an operator: the raw events have it all
     changes = [event for event in recorded.profiler.kineto_results.events() if event.name() == "[memory]"]
     changes.sort(key=lambda event: event.start_ns())
