@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -72,10 +72,13 @@ def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return result
 
 
+_JSON = json.JSONDecoder(object_pairs_hook=_no_twins)
+
+
 def from_json(data: bytes) -> dict[str, Any]:
     """A JSON object, or Garbage."""
     try:
-        value = json.loads(data.decode("utf-8"), object_pairs_hook=_no_twins)
+        value = _JSON.decode(data.decode("utf-8"))
     except Garbage:
         raise
     except (ValueError, RecursionError) as error:
@@ -109,8 +112,8 @@ def encode(tensors: Mapping[str, Tensor], note: Any = None) -> bytes:
         code = _CODES.get(tensor.dtype)
         if code is None:
             raise TypeError(f"{name} has dtype {tensor.dtype}, which a result cannot have")
-        flat = tensor.detach().contiguous().reshape(-1)
-        data = flat.view(torch.uint8).numpy().tobytes() if flat.numel() else b""
+        raw = tensor.view(torch.int16) if tensor.dtype is torch.bfloat16 else tensor  # which numpy does not know
+        data = raw.detach().numpy().tobytes()
         entries[name] = {"dtype": code, "shape": list(tensor.shape), "data_offsets": [offset, offset + len(data)]}
         parts.append(data)
         offset += len(data)
@@ -146,6 +149,10 @@ def _extent(entry: object) -> tuple[torch.dtype, list[int], int, int]:
     return dtype, sizes, begin, end
 
 
+def tensor_of(data: memoryview, dtype: torch.dtype, sizes: Sequence[int]) -> Tensor:
+    return torch.frombuffer(bytearray(data), dtype=dtype).reshape(sizes) if data else torch.empty(sizes, dtype=dtype)
+
+
 def decode(data: bytes, max_header: int = MAX_HEADER, max_tensors: int = MAX_TENSORS) -> tuple[dict[str, Tensor], Any]:
     """The tensors and the note that `encode` packed, with every number checked.
 
@@ -171,12 +178,14 @@ def decode(data: bytes, max_header: int = MAX_HEADER, max_tensors: int = MAX_TEN
         if begin != position or end > len(body):
             raise Garbage("the tensors do not follow each other without gaps")
         position = end
-        raw = torch.frombuffer(bytearray(body[begin:end]), dtype=torch.uint8) if end > begin else torch.empty(0).byte()
-        tensors[name] = (raw != 0 if dtype is torch.bool else raw.view(dtype)).reshape(sizes)
+        if dtype is torch.bool:  # any byte but 0 is True; none but 0 and 1 may get into a tensor
+            tensors[name] = tensor_of(body[begin:end], torch.uint8, sizes) != 0
+        else:
+            tensors[name] = tensor_of(body[begin:end], dtype, sizes)
     if position != len(body):
         raise Garbage("bytes are left over behind the tensors")
     try:
-        note = json.loads(metadata.get("note", "null"), object_pairs_hook=_no_twins)
+        note = _JSON.decode(metadata.get("note", "null"))
     except (ValueError, RecursionError, TypeError):
         raise Garbage("the note is not JSON") from None
     return tensors, note

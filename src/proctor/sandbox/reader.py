@@ -11,6 +11,8 @@ from proctor.sandbox import protocol
 from proctor.sandbox.limits import Limits
 from proctor.sandbox.protocol import TooLarge
 
+PART = 1 << 18
+
 
 class Late(Exception):
     """The deadline passed."""
@@ -30,6 +32,7 @@ class Reader:
         self.running = ("", "")
         channel.setblocking(False)
         self._poll = select.poll()
+        self._received = bytearray()  # and not taken yet
 
     def _wait(self, event: int) -> None:
         left = self.deadline - time.monotonic()
@@ -49,21 +52,24 @@ class Reader:
                 raise Ended from None
 
     def _exactly(self, count: int) -> bytes:
-        data = bytearray()
-        while len(data) < count:
-            try:
-                part = self.channel.recv(min(count - len(data), 1 << 20))
-            except BlockingIOError:
-                self._wait(select.POLLIN)
-                continue
-            except OSError:
-                raise Ended from None
-            if not part:
-                raise Ended
-            data += part
-            if time.monotonic() > self.deadline:
-                raise Late
-        return bytes(data)
+        while len(self._received) < count:
+            self._receive()
+        data = bytes(self._received[:count])
+        del self._received[:count]
+        return data
+
+    def _receive(self) -> None:
+        """Wait until something comes, and take what there is, up to `PART` bytes."""
+        self._wait(select.POLLIN)
+        try:
+            part = self.channel.recv(PART)
+        except BlockingIOError:
+            return
+        except OSError:
+            raise Ended from None
+        if not part:
+            raise Ended
+        self._received += part
 
     def frames(self) -> Iterator[tuple[bytes, bytes]]:
         while True:
