@@ -19,7 +19,7 @@ LINE = re.compile(r"# (claim|says|verdict|measured): +(.+)")
 ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 VERDICT = re.compile(r"(holds|wrong)\b")
 NUMBER = r"[-−]?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?"
-VALUE = re.compile(rf"\[[^\]]*\]|{NUMBER}(?: ± {NUMBER})?%?|\b(?:True|False|nan|inf|\w+Error)\b")
+VALUE = re.compile(rf"\[[^\]]*\]|{NUMBER}(?: ± {NUMBER})?%?|[-−]?\b(?:True|False|nan|inf|\w+Error)\b")
 SLOT = re.compile(r"\{(?P<label>[^{}]+?)(?: #(?P<nth>\d+))?\}")
 
 
@@ -77,8 +77,11 @@ class Claim:
         return values[nth - 1]
 
     def _line(self, label: str, lines: list[str]) -> str:
+        """The line that begins with a label; where several do, the one that goes on with a number."""
         start = re.compile(re.escape(" ".join(label.split())) + r"(?!\w)")
         found = [line for line in lines if start.match(line)]
+        if len(found) > 1:
+            found = [line for line in found if VALUE.match(start.sub("", line, count=1).lstrip())] or found
         if len(found) != 1:
             raise ValueError(
                 f"claim {self.id}: `# measured:` names {label!r}, with which {len(found) or 'no'} printed "

@@ -24,6 +24,8 @@ PRINTED = """ d   lengths       disagree
 64   from 0 to 2   0.49 ± 0.02
 d = 1: True, seeds [1, 2] at 3.5e-06, 12.5%
 d = 12: 1,024 of 2,048 are nan
+mask 1
+mask and more -inf
 """
 
 
@@ -95,6 +97,7 @@ def test_what_an_author_has_to_mend_is_said(source: str, message: str) -> None:
         ("{8   from  0 to 2}", "0.51 ± 0.01"),  # spaces do not count
         ("{d = 1:} for {d = 1: #2} at {d = 1: #3}, {d = 1: #4}", "True for [1, 2] at 3.5e-06, 12.5%"),
         ("{d = 12} of {d = 12: #2}: {d = 12: #3}", "1,024 of 2,048: nan"),
+        ("{mask} and {mask and more}", "1 and -inf"),  # where two lines begin so, the one that goes on with a number
         ("64 from", "`64 from 0 to 2 0.49 ± 0.02`"),  # the whole line
     ],
 )
