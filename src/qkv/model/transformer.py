@@ -21,22 +21,26 @@ Step = Callable[[list[int]], Tensor]
 
 @expects(ids="int: ... seq", table="vocab d_model", positions="length d_model")
 def embed(ids: Tensor, table: Tensor, positions: Tensor) -> Tensor:
-    """Turn token ids into vectors that know what they are and where they stand.
+    """Turn token ids into vectors that know which token stands where.
 
     Args:
         ids: token ids (..., seq), int64.
         table: one vector for each token of the vocabulary (vocab, d_model).
-        positions: one vector for each position (length, d_model), length ≥ seq.
+        positions: one vector for each position (length, d_model), as many
+            as there are ids in a sequence, or more.
 
     Returns:
-        vectors (..., seq, d_model): rows of the table times √d_model, plus the positions.
+        vectors (..., seq, d_model): rows of the table times √d_model, plus
+        the positions from 0 on.
     """
     return table[ids] * math.sqrt(table.shape[-1]) + positions[: ids.shape[-1]]
 
 
 @expects(targets="int: batch seq")
 def shift_right(targets: Tensor, bos: int) -> Tensor:
-    """Make what the decoder reads out of what it should say: each position reads the token before its target.
+    """Make what the decoder reads out of what it should say.
+
+    Each position reads the token before its target.
 
     Args:
         targets: what should be said (batch, seq), int64.
@@ -50,7 +54,9 @@ def shift_right(targets: Tensor, bos: int) -> Tensor:
 
 
 class Transformer(nn.Module):
-    """An encoder reads the source, a decoder says the target; the output shares its weights with the target's table.
+    """An encoder reads the source, a decoder says the target.
+
+    The output shares its weights with the target's table.
 
     Args:
         source_vocab: number of source tokens.
@@ -76,12 +82,16 @@ class Transformer(nn.Module):
         max_length: int = 64,
     ) -> None:
         super().__init__()
-        self.source_table = nn.Parameter(torch.randn(source_vocab, d_model) / math.sqrt(d_model))
-        self.target_table = nn.Parameter(torch.randn(target_vocab, d_model) / math.sqrt(d_model))
-        self.register_buffer("positions", sinusoidal_positions(max_length, d_model), persistent=False)
-        self.encoder = nn.ModuleList(EncoderLayer(d_model, n_heads, d_ff) for _ in range(n_layers))
+        source_table = torch.randn(source_vocab, d_model) / math.sqrt(d_model)
+        target_table = torch.randn(target_vocab, d_model) / math.sqrt(d_model)
+        self.source_table = nn.Parameter(source_table)
+        self.target_table = nn.Parameter(target_table)
+        positions = sinusoidal_positions(max_length, d_model)
+        self.register_buffer("positions", positions, persistent=False)
+        sizes, layers = (d_model, n_heads, d_ff), range(n_layers)
+        self.encoder = nn.ModuleList(EncoderLayer(*sizes) for _ in layers)
         self.encoder_norm = nn.LayerNorm(d_model)
-        self.decoder = nn.ModuleList(DecoderLayer(d_model, n_heads, d_ff) for _ in range(n_layers))
+        self.decoder = nn.ModuleList(DecoderLayer(*sizes) for _ in layers)
         self.decoder_norm = nn.LayerNorm(d_model)
 
     @expects(source="int: batch source", mask="bool -> batch source source")
@@ -90,7 +100,8 @@ class Transformer(nn.Module):
 
         Args:
             source: token ids (batch, source), int64.
-            mask: bool, broadcastable to (batch, source, source), or None. True means "may attend".
+            mask: bool, broadcastable to (batch, source, source), or None.
+                True means "may attend".
 
         Returns:
             memory (batch, source, d_model), normalised.
@@ -101,13 +112,20 @@ class Transformer(nn.Module):
         return self.encoder_norm(x)
 
     @expects(inputs="int: batch target", memory="batch source d_model", mask="bool -> batch target source")
-    def decode(self, inputs: Tensor, memory: Tensor, mask: Tensor | None = None) -> Tensor:
+    def decode(
+        self,
+        inputs: Tensor,
+        memory: Tensor,
+        mask: Tensor | None = None,
+    ) -> Tensor:
         """Score every next token, after each prefix of the inputs.
 
         Args:
-            inputs: what has been said so far (batch, target), int64, starting with bos.
-            memory: what the encoder made of the source (batch, source, d_model).
-            mask: which of the memory may be seen, bool, broadcastable to (batch, target, source), or None.
+            inputs: what has been said so far (batch, target), int64,
+                starting with bos. No position sees a later one.
+            memory: what the encoder made (batch, source, d_model).
+            mask: which of the memory may be seen, bool, broadcastable to
+                (batch, target, source), or None.
 
         Returns:
             logits (batch, target, target_vocab).
@@ -118,7 +136,12 @@ class Transformer(nn.Module):
             x = layer(x, memory, past, mask)
         return self.decoder_norm(x) @ self.target_table.T
 
-    def forward(self, source: Tensor, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(
+        self,
+        source: Tensor,
+        inputs: Tensor,
+        mask: Tensor | None = None,
+    ) -> Tensor:
         """Score every token of the target at once, as in training.
 
         Args:
@@ -132,17 +155,24 @@ class Transformer(nn.Module):
         return self.decode(inputs, self.encode(source, mask), mask)
 
 
-def greedy_decode(step: Step, bos: int, eos: int, max_length: int) -> list[int]:
+def greedy_decode(
+    step: Step,
+    bos: int,
+    eos: int,
+    max_length: int,
+) -> list[int]:
     """Say the likeliest token again and again, until eos.
 
     Args:
-        step: gives the log-probabilities (vocab,) of the next token after a prefix that starts with bos.
+        step: gives the log-probabilities (vocab,) of the next token after
+            a prefix, a list of ids that starts with bos.
         bos: the token that stands before the first.
         eos: the token that ends the answer.
         max_length: the longest answer.
 
     Returns:
-        the answer's ids, without bos, with eos if it came. Of equally likely tokens the smallest id is said.
+        the answer's ids, without bos, with eos if it came. Of equally likely
+        tokens the smallest id is said.
     """
     prefix = [bos]
     while len(prefix) <= max_length:
@@ -153,20 +183,33 @@ def greedy_decode(step: Step, bos: int, eos: int, max_length: int) -> list[int]:
 
 
 def beam_search(
-    step: Step, bos: int, eos: int, max_length: int, width: int, length_penalty: float = 0.0
+    step: Step,
+    bos: int,
+    eos: int,
+    max_length: int,
+    width: int,
+    length_penalty: float = 0.0,
 ) -> tuple[list[int], float]:
-    """Follow the `width` likeliest beginnings side by side, and choose among the answers they lead to.
+    """Follow several beginnings at once; choose among the answers they reach.
+
+    In each step every unfinished hypothesis is extended by every token, and
+    the `width` best by summed log-probability are kept. One that ends in eos
+    is complete and leaves the beam; its place is not refilled. After
+    max_length steps the unfinished count as complete.
 
     Args:
-        step: gives the log-probabilities (vocab,) of the next token after a prefix that starts with bos.
+        step: gives the log-probabilities (vocab,) of the next token after
+            a prefix, a list of ids that starts with bos.
         bos: the token that stands before the first.
         eos: the token that completes a hypothesis.
-        max_length: the longest answer; what is unfinished then counts as complete.
-        width: how many extensions are kept in each step.
-        length_penalty: an answer's score is its summed log-probability divided by its length to this power.
+        max_length: the longest answer.
+        width: how many are kept; it may exceed the vocabulary.
+        length_penalty: an answer's score is its summed log-probability
+            divided by its length to this power.
 
     Returns:
-        the complete hypothesis of the best score, its ids without bos, with eos if it came; and its score.
+        the ids of the complete hypothesis with the best score, without bos,
+        with eos if it came; and that score.
     """
 
     def score(hypothesis: tuple[list[int], float]) -> float:
@@ -178,10 +221,10 @@ def beam_search(
     for _ in range(max_length):
         extended = []
         for ids, total in beam:
-            log_p = step([bos, *ids]).tolist()
-            extended += [([*ids, token], total + log_p[token]) for token in range(len(log_p))]
-        kept = sorted(extended, key=lambda hypothesis: hypothesis[1], reverse=True)[:width]
-        complete += [hypothesis for hypothesis in kept if hypothesis[0][-1] == eos]  # their places are not refilled
-        beam = [hypothesis for hypothesis in kept if hypothesis[0][-1] != eos]
+            for token, log_p in enumerate(step([bos, *ids]).tolist()):
+                extended.append(([*ids, token], total + log_p))
+        kept = sorted(extended, key=lambda pair: pair[1], reverse=True)[:width]
+        complete += [(ids, total) for ids, total in kept if ids[-1] == eos]
+        beam = [(ids, total) for ids, total in kept if ids[-1] != eos]
     best = max(complete + beam, key=score)
     return best[0], score(best)
