@@ -26,6 +26,8 @@ RULES = {
     "qkv.model": Rule(ours=("qkv.model",)),
     "qkv.tasks": Rule(ours=("qkv.tasks",), others=("torch", "babel")),
     "qkv.figures": Rule(ours=("qkv.figures",), others=("torch", "matplotlib", "cycler", "numpy", "IPython")),
+    "qkv.trainer": Rule(ours=(), others=("torch", "tqdm")),
+    "qkv.parallel": Rule(ours=("qkv.model",)),
     "qkv.exercises": Rule(ours=("qkv.exercises", "qkv.model", "qkv.tasks", "proctor")),
     "qkv.authoring": Rule(ours=("qkv.authoring", "qkv.exercises"), others=None),
     "proctor": Rule(ours=("proctor",), others=None),
@@ -72,10 +74,8 @@ def violations(source: str, module: str, rule: Rule, is_package: bool = False) -
 
 def modules(package: str) -> list[tuple[str, Path]]:
     top = SRC.joinpath(*package.split("."))
-    return [
-        (".".join(path.relative_to(SRC).with_suffix("").parts).removesuffix(".__init__"), path)
-        for path in sorted(top.rglob("*.py"))
-    ]
+    paths = sorted(top.rglob("*.py")) if top.is_dir() else [top.with_suffix(".py")]
+    return [(".".join(path.relative_to(SRC).with_suffix("").parts).removesuffix(".__init__"), path) for path in paths]
 
 
 @pytest.mark.parametrize("package", RULES)

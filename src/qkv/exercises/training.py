@@ -181,6 +181,7 @@ def a_single_target(label_smoothing_loss: Any) -> Seen:
 smoothing.property(gradients(logits_and_targets))
 smoothing.property(keeps_inputs(logits_and_targets))
 smoothing.property(same_in(torch.float64, logits_and_targets))
+smoothing.property(same_in(torch.bfloat16, logits_and_targets))
 smoothing.property(other_device(logits_and_targets))
 
 
@@ -554,7 +555,8 @@ def adam_in_steps(
 def not_corrected(kept: Tensor, beta: float, step: int) -> Tensor:
     """You do not correct the running means.
 
-    They start at 0 and are too small at first, v more so than m: the first steps become far too large.
+    They start at 0 and are too small at first, and v, with the longer memory, stays so for longer: after the first few
+    steps the step is up to 1.5 times too large (for β₂ = 0.98; six times for 0.999).
     """
     return kept
 

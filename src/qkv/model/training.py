@@ -48,7 +48,8 @@ def label_smoothing_loss(logits: Tensor, targets: Tensor, epsilon: float, ignore
     counts = torch.ones_like(targets, dtype=torch.bool) if ignore_index is None else targets != ignore_index
     log_p, targets = log_p[counts], targets[counts]  # (count, classes), (count,)
     classes = logits.shape[-1]
-    wanted = (1 - epsilon) * F.one_hot(targets, classes) + epsilon / classes  # a distribution over the classes
+    right = F.one_hot(targets, classes).to(log_p.dtype)
+    wanted = (1 - epsilon) * right + epsilon / classes  # a distribution over the classes
     return -(wanted * log_p).sum() / len(targets)
 
 
