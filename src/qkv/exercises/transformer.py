@@ -363,13 +363,36 @@ class OneLayerOnly(Transformer):
 
 @machine.misconception
 class ProbabilitiesReturned(Transformer):
-    """You return probabilities, or their logarithms, instead of logits.
+    """You return probabilities instead of logits.
 
     The loss takes the softmax itself, and in a stable way; taken twice it flattens everything.
     """
 
     def decode(self, inputs: Tensor, memory: Tensor, mask: Tensor | None = None) -> Tensor:
         return super().decode(inputs, memory, mask).softmax(-1)
+
+
+@machine.misconception
+class LogProbabilitiesReturned(Transformer):
+    """You return log-probabilities instead of logits.
+
+    They differ by one number for each position, and the loss finds that number itself. Return the plain scores.
+    """
+
+    def decode(self, inputs: Tensor, memory: Tensor, mask: Tensor | None = None) -> Tensor:
+        return super().decode(inputs, memory, mask).log_softmax(-1)
+
+
+@machine.misconception
+class EncoderBlindToTheFuture(Transformer):
+    """Your encoder hides the future: its mask is causal.
+
+    The source is there as a whole, and its end may decide what its beginning means. Only the decoder waits.
+    """
+
+    def encode(self, source: Tensor, mask: Tensor | None = None) -> Tensor:
+        past = causal_mask(source.shape[1]).to(source.device)
+        return super().encode(source, past if mask is None else past & mask)
 
 
 @machine.misconception
@@ -751,6 +774,17 @@ def greedy_in_disguise(
     Then a good answer that starts with the second-best token is never found.
     """
     return beam_search(step, bos, eos, max_length, 1, length_penalty)
+
+
+@beaming.misconception
+def goes_on_after_the_end(
+    step: Step, bos: int, eos: int, max_length: int, width: int, length_penalty: float = 0.0
+) -> tuple[list[int], float]:
+    """You extend hypotheses that have ended.
+
+    What a model says after eos means nothing, and its log-probabilities only make the answer worse.
+    """
+    return beam_search(step, bos, -1, max_length, width, length_penalty)
 
 
 @beaming.misconception
