@@ -24,6 +24,7 @@ from qkv.authoring.bibliography import use_round_brackets
 from qkv.authoring.course import AuthoringError, Chapter, Course
 from qkv.authoring.ledger import ledger
 from qkv.authoring.page import alt_texts, page
+from qkv.authoring.syllabus import Syllabus
 
 CHAPTERS = "book/chapters/"
 LEDGER, CONVENTIONS = "<!-- the claims of all chapters -->", "<!-- the conventions of qkv.model -->"
@@ -37,6 +38,8 @@ class BookError(SphinxError):
 
 def setup(app: Sphinx) -> dict[str, Any]:
     use_round_brackets()
+    app.setup_extension("sphinx.ext.githubpages")  # .nojekyll: else GitHub's own server hides _static
+    app.add_directive("syllabus", Syllabus)
     app.connect("config-inited", use_installed_mathjax)
     app.connect("config-inited", drop_thebe)
     app.connect("builder-inited", read_chapters, priority=600)  # after MyST-NB has made its configuration

@@ -1,0 +1,89 @@
+"""A course in weeks, for the instructors' guide. What a chapter asks of a student is told once, in the chapter.
+
+    ```{syllabus}
+    1: 1, 2
+    2: Rest
+    ```
+
+A line is a week: the numbers of its chapters, or words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.util.docutils import SphinxDirective
+
+from qkv.authoring.course import AuthoringError, Chapter, Course
+
+HOURS = {"one": 1.0, "two": 2.0, "three": 3.0, "four": 4.0}
+TIME = re.compile(r"\*\*Time:\*\* (?:about )?(?:(?P<minutes>\d+) minutes|(?P<hours>\w+)(?P<half> and a half)? hours)")
+
+
+@dataclass(frozen=True)
+class Load:
+    """What a chapter asks of a student."""
+
+    title: str
+    exercises: int
+    minutes: int
+
+
+def load(chapter: Chapter) -> Load:
+    """Read it from the chapter's source and its solved edition."""
+    text = chapter.source.read_text(encoding="utf-8")
+    title, time = re.search(r"^# (.+)$", text, re.MULTILINE), TIME.search(text)
+    if title is None or time is None or (time["hours"] and time["hours"] not in HOURS):
+        raise AuthoringError(f'{chapter.where()}: its opening should say "**Time:** about 90 minutes".')
+    minutes = float(time["minutes"] or 60 * (HOURS[time["hours"]] + (0.5 if time["half"] else 0)))
+    stored = nbformat.read(chapter.solved, as_version=4).metadata["qkv"]["exercises"]
+    return Load(title[1].split(":")[0], len(stored), round(minutes))
+
+
+def table(course: Course, weeks: list[str], up: str) -> Iterator[str]:
+    """The lines of a Markdown table. `up` leads from its page to the folder of chapters."""
+    chapters = {chapter.number: chapter for chapter in course.chapters()}
+    yield "| week | chapters | exercises | minutes |"
+    yield "|---|---|---|---|"
+    for line in weeks:
+        week, _, plan = (part.strip() for part in line.partition(":"))
+        if not re.fullmatch(r"[\d, ]+", plan):
+            yield f"| {week} | {plan} | | |"
+            continue
+        names, exercises, minutes = [], 0, 0
+        for number in map(int, plan.split(",")):
+            if number not in chapters:
+                names.append(f"chapter {number:02}, which is being written")
+                continue
+            chapter = chapters[number]
+            asked = load(chapter)
+            names.append(f"[{number:02} {asked.title}]({up}{chapter.name}.md)")
+            exercises, minutes = exercises + asked.exercises, minutes + asked.minutes
+        counts = f"{exercises} | {minutes}" if exercises else " | "
+        yield f"| {week} | {', '.join(names)} | {counts} |"
+
+
+class Syllabus(SphinxDirective):
+    """Shows the table."""
+
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        course = Course(Path(self.env.srcdir))
+        for chapter in course.chapters():
+            self.env.note_dependency(str(chapter.source))
+            self.env.note_dependency(str(chapter.solved))
+        up = "../" * (self.env.docname.count("/") - 1) + "chapters/"
+        try:
+            lines = list(table(course, [line for line in self.content if line.strip()], up))
+        except AuthoringError as error:
+            raise self.error(str(error)) from None
+        place = nodes.Element()
+        self.state.nested_parse(StringList(lines, self.get_source_info()[0]), self.content_offset, place)
+        return place.children
