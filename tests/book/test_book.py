@@ -21,15 +21,6 @@ DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 FIRST = "book/chapters/01_lookup.html"
 
 
-@pytest.fixture(scope="module")
-def html(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The real book, built strictly into a folder of its own."""
-    out = tmp_path_factory.mktemp("book")
-    said: list[str] = []
-    assert authoring.book(say=said.append, out=out) == 0, "\n".join(said)
-    return out / "_build" / "html"
-
-
 def pages(html: Path) -> list[str]:
     """The pages that people read."""
     return sorted(path.relative_to(html).as_posix() for path in (html / "book").rglob("*.html"))

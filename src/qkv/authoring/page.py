@@ -86,6 +86,7 @@ def _card(task: Task) -> str:
     facts = [f"{task.worth}", f"check it with `{task.check}`", f'stuck? `hint("{task.name}")`']
     return "\n".join(
         [
+            f"```{{index}} single: {task.name} (exercise)\n```\n",
             f"(exercise-{task.name.replace('_', '-').lower()})=",
             f":::::{{admonition}} Exercise {task.number}: `{task.name}`",
             ":class: exercise",

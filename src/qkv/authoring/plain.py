@@ -18,8 +18,8 @@ CALLOUTS = {
     "admonition", "attention", "caution", "danger", "error", "hint", "important", "margin", "note", "seealso",
     "sidebar", "tip", "topic", "warning",
 }  # fmt: skip
-DIRECTIVES = CALLOUTS | {"dropdown", "math", "figure", "image", "table", "code", "code-block", "raw"}
-ROLES = {"cite:p", "cite:t", "eq", "ref", "numref", "doc", "term", "math", "abbr", "code", "kbd", "sup", "sub"}
+DIRECTIVES = CALLOUTS | {"dropdown", "index", "math", "figure", "image", "table", "code", "code-block", "raw"}
+ROLES = {"cite:p", "cite:t", "eq", "index", "ref", "numref", "doc", "term", "math", "abbr", "code", "kbd", "sup", "sub"}
 
 FENCE = re.compile(r"^(?P<indent> *)(?P<mark>`{3,}(?=[^`]*$)|:{3,}|~{3,})\s*(?P<info>.*)$")
 DIRECTIVE = re.compile(r"^\{(?P<name>[\w:.-]+)\}\s*(?P<argument>.*)$")
@@ -132,6 +132,8 @@ class Plain:
             return [f"```{argument}", *directive.body, "```"]
         if name == "raw":
             return directive.body
+        if name == "index":  # a notebook has none
+            return []
         if name in ("figure", "image"):
             picture = f"![{directive.options.get('alt', '')}]({self._link(argument)})"
             return [picture, *([""] if directive.body else []), *self._lowered(directive.body, body_line)]

@@ -69,6 +69,12 @@ def test_citations_are_links() -> None:
     )
 
 
+def test_entries_of_the_index_leave_their_words() -> None:
+    assert lower("One.\n\n```{index} single: mean\n```\n\nA {index}`power mean <mean; power>`.") == (
+        "One.\n\n\nA power mean."
+    )
+
+
 def test_links_lead_to_notebooks() -> None:
     headings = {"01_lookup": {"a-soft-lookup": "A-soft-lookup"}, "02_scaling": {"why-divide": "Why-divide"}}
     text = (
