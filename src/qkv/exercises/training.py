@@ -305,7 +305,10 @@ def accumulated(
         for parameter in model.parameters():
             parameter.grad = torch.full_like(parameter, before)
     mean = accumulate(model, squared_error, batches(sizes))
-    mean = mean.detach() if isinstance(mean, Tensor) else mean
+    if isinstance(mean, Tensor):
+        mean = mean.detach()
+    elif isinstance(mean, float):
+        mean = torch.tensor(mean)  # it was added up in float32, in any order: no more digits than that
     grads = {f"gradient of {n}": torch.zeros(()) if p.grad is None else p.grad for n, p in model.named_parameters()}
     return {"mean": mean, **grads}
 
@@ -358,7 +361,7 @@ def walk(model: nn.Module, loss_sum: Any, found: Any, after: Any) -> tuple[float
     for batch in found:
         loss, count = loss_sum(model, batch)
         after(loss, count).backward()
-        total, tokens, number = total + float(loss), tokens + int(count), number + 1
+        total, tokens, number = total + loss.item(), tokens + int(count), number + 1
     return total, tokens, number
 
 
@@ -389,7 +392,7 @@ def mean_of_the_means(model: nn.Module, loss_sum: Any, batches: Any) -> float:
     means: list[float] = []
 
     def mean(loss: Tensor, count: int) -> Tensor:
-        means.append(float(loss) / count)
+        means.append(loss.item() / count)
         return loss / count
 
     _, _, number = walk(model, loss_sum, batches, mean)
