@@ -1,0 +1,181 @@
+"""The guides tell the truth: what they show is what the commands print, and what deploys the book fits the Makefile."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import shlex
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from proctor import similarity
+from proctor.sandbox import describe
+from qkv import authoring, check
+from qkv.cli import main
+from qkv.exercises import lookup
+
+ROOT = Path(__file__).resolve().parents[1]
+STUDENTS, INSTRUCTORS, DEPLOYING = (
+    (ROOT / "book" / "guides" / f"{name}.md").read_text("utf-8") for name in ("students", "instructors", "deploying")
+)
+ANYTHING = "…"
+
+
+def fences(text: str, kind: str) -> list[str]:
+    return re.findall(rf"^```{kind}\n(.*?)^```", text, flags=re.M | re.S)
+
+
+def transcripts(text: str) -> list[tuple[str, list[str]]]:
+    """What guides show of a terminal: (command, the lines that it prints)."""
+    found: list[tuple[str, list[str]]] = []
+    for line in "".join(fences(text, "console")).splitlines():
+        if line.startswith("$ "):
+            found.append((line[2:], []))
+        else:
+            found[-1][1].append(line)
+    return found
+
+
+def shown_of(text: str, beginning: str) -> list[list[str]]:
+    return [lines for command, lines in transcripts(text) if command.startswith(beginning)]
+
+
+def is_shown(lines: list[str], printed: str) -> bool:
+    """Were these lines printed, in this order? An ellipsis stands for any others."""
+    pattern = "\n".join(".*" if line == ANYTHING else re.escape(line) for line in lines).replace("\n.*", "(\n.*)?")
+    return re.search(rf"(?s)\A{pattern}\Z", printed.strip()) is not None
+
+
+def test_transcripts_are_compared_line_by_line() -> None:
+    assert is_shown(["a", ANYTHING, "d"], "a\nb\nc\nd\n")
+    assert is_shown(["a", ANYTHING], "a\n")
+    assert not is_shown(["a", "c"], "a\nb\nc")
+    assert not is_shown(["b"], "a\nb")
+
+
+# ---- students
+
+
+def test_hints_and_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QKV_PROGRESS", str(tmp_path / "progress.json"))
+    shown = [(command, lines) for command, lines in transcripts(STUDENTS) if command.split()[1] in ("hint", "status")]
+    assert len(shown) == 3
+    for command, lines in shown:
+        assert is_shown(lines, CliRunner().invoke(main, command.split()[1:]).output), command
+
+
+def test_the_card() -> None:
+    (code,), (card, _) = fences(STUDENTS, "python"), fences(STUDENTS, "text")
+    written: dict[str, Any] = {"__name__": "__main__"}
+    exec(code, written)
+    assert str(check(written["softmax"])) == card.strip()
+
+
+# ---- instructors
+
+
+def test_the_doctor() -> None:
+    (lines,) = shown_of(INSTRUCTORS, "qkv doctor")
+    _, works, reason = describe()[0]
+    if works:
+        assert lines[1] == f"sandbox: bubblewrap  in force: {reason}"
+
+
+@pytest.mark.slow
+def test_a_class_is_graded_and_exported_as_shown(tmp_path: Path) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    for command, lines in transcripts(INSTRUCTORS):
+        if command.split()[1] in ("grade", "export"):
+            limits = ["--timeout", "6"] if "grade" in command else []
+            words = [sys.executable, "-m", "qkv", *shlex.split(command)[1:], *limits]
+            done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+            assert done.returncode == 0, done.stderr
+            shown = lines[lines.index(ANYTHING) + 1 :] if ANYTHING in lines else lines
+            assert is_shown(shown, done.stdout), done.stdout
+    assert {"canvas.csv", "moodle.csv", "class.zip", "results"} <= {path.name for path in tmp_path.iterdir()}
+    alike = (tmp_path / "results" / "summary.html").read_text("utf-8").partition("look alike")[2]
+    if similarity.available():
+        assert re.search(r"maya</a>.*ulla</a>.*100 %", alike, flags=re.S)
+        assert "| maya | ulla | 100 % |" in INSTRUCTORS
+
+
+def test_the_numbers_of_the_security_section() -> None:
+    assert len(list((ROOT / "tests" / "attacks" / "submissions").glob("*.py"))) > 60
+    assert f"at least {similarity.NEARLY:.0%}".replace("%", " %") in INSTRUCTORS
+
+
+def test_each_plan_has_every_chapter_once() -> None:
+    chapters = [chapter.number for chapter in authoring.Course(ROOT).chapters()]
+    for plan in fences(INSTRUCTORS, "{syllabus}"):
+        weeks = [line.partition(":")[2].strip() for line in plan.splitlines()]
+        planned = [int(n) for week in weeks if re.fullmatch(r"[\d, ]+", week) for n in week.split(",")]
+        assert planned[: len(chapters)] == chapters
+        assert len(planned) == len(set(planned))
+
+
+# ---- authors
+
+
+def test_the_misconception_that_contributors_read_is_one_of_ours() -> None:
+    (shown,) = re.findall(r"^   ```python\n(.*?)^   ```", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.M | re.S)
+    assert textwrap.dedent(shown).strip() in inspect.getsource(lookup)
+
+
+# ---- what deploys the book
+
+CONTAINER = (ROOT / "Containerfile").read_text("utf-8").replace("\\\n", " ")
+WORKFLOW = yaml.safe_load((ROOT / ".github" / "workflows" / "book.yml").read_text("utf-8"))
+STEPS = [step for job in WORKFLOW["jobs"].values() for step in job["steps"]]
+
+
+def test_what_the_container_copies_exists_and_is_not_ignored() -> None:
+    ignored = (ROOT / ".dockerignore").read_text("utf-8").splitlines()
+    copies = [line.split()[1:] for line in CONTAINER.splitlines() if line.startswith("COPY")]
+    sources = [source for words in copies if not words[0].startswith("--from") for source in words[:-1]]
+    assert "requirements.lock" in sources
+    assert [source for source in sources if not (ROOT / source).exists() or source in ignored] == []
+
+
+def test_they_run_what_the_makefile_has() -> None:
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    targets = {*re.findall(r"^([a-z]+):", makefile, flags=re.M), *re.findall(r"^ENV := (\S+)$", makefile, flags=re.M)}
+    runs = [line.split()[1:] for line in CONTAINER.splitlines() if line.startswith("RUN make")]
+    runs += [step["run"].split() for step in STEPS if "run" in step]
+    assert ["make", "book"] in runs
+    assert all(run[0] == "make" and set(run[1:]) <= targets for run in runs)
+
+
+def test_all_publish_the_folder_that_is_built() -> None:
+    uploads = [step["with"]["path"] for step in STEPS if "upload-pages" in step.get("uses", "")]
+    assert uploads == ["_build/html"]
+    assert "/_build/html " in CONTAINER
+    assert "`_build/html`" in DEPLOYING
+
+
+def test_actions_are_pinned_and_may_do_little() -> None:
+    for step in STEPS:
+        assert re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", step.get("uses", "a@" + "0" * 40)), step
+    assert WORKFLOW["permissions"] == {"contents": "read"}
+    assert "pull_request" in WORKFLOW["jobs"]["publish"]["if"]
+
+
+def test_binder_installs_the_lock_and_the_course() -> None:
+    first, second = (ROOT / "binder" / "requirements.txt").read_text("utf-8").split("\n")[:2]
+    assert (ROOT / "binder" / first.removeprefix("-r ")).resolve() == ROOT / "requirements.lock"
+    assert second == "-e ."
+
+
+def test_the_settings_of_the_buttons_are_jupyter_books_own() -> None:
+    import jupyter_book
+
+    known = yaml.safe_load(Path(jupyter_book.__file__).with_name("default_config.yml").read_text("utf-8"))
+    (shown,) = fences(DEPLOYING, "yaml")
+    for section, settings in yaml.safe_load(shown).items():
+        assert set(settings) <= set(known[section]), section
