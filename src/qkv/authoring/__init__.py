@@ -6,9 +6,10 @@
 4. `editions` puts the two notebooks together;
 5. `freshness` tells whether the solved one has to run again, `run` runs it (nbclient);
 6. `building` writes what changed: `qkv build`;
-7. `page` and `sphinx` hand MyST-NB each chapter with the outputs of the solved edition: `jupyter-book build .`;
+7. `claims` reads what a cell has measured, `ledger` makes the page of all claims, `bibliography` knows what is cited;
+8. `page` and `sphinx` hand MyST-NB each chapter with the outputs of the solved edition: `jupyter-book build .`;
    `reading` spares its readers what is there for machines;
-8. `publishing` runs that build strictly: `qkv book`.
+9. `publishing` runs that build strictly: `qkv book`.
 """
 
 from __future__ import annotations
