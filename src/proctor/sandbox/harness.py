@@ -15,6 +15,7 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from itertools import groupby
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -56,7 +57,6 @@ class Channel:
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
-
         self.held = b""
 
     def hold(self, kind: bytes, payload: bytes = b"") -> None:
@@ -156,13 +156,14 @@ def sit(
     implementations = {name: names[name] for name in found["defined"]}
     for name, module in job["stand_ins"].items():
         names[name] = getattr(importlib.import_module(module), name)
-    for exercise, implementation in implementations.items():
-        with blocker.without(forbid.get(exercise, ())):
-            for probe in job["exercises"][exercise]:
-                channel.send(protocol.BEGIN, protocol.to_json({"exercise": exercise, "probe": probe}))
-                seen = look(probes[exercise][probe], implementation, draws.get(exercise, {}))
-                seen = _in_words(Observation(seen.values, seen.raised, blocker.taken()), limits["memory_mb"])
-                channel.hold(protocol.OBSERVED, pack(exercise, probe, seen, limits["frame_bytes"]))
+    for families, neighbours in groupby(implementations, lambda exercise: forbid.get(exercise, ())):
+        with blocker.without(families):
+            for exercise in neighbours:
+                for probe in job["exercises"][exercise]:
+                    channel.send(protocol.BEGIN, protocol.to_json({"exercise": exercise, "probe": probe}))
+                    seen = look(probes[exercise][probe], implementations[exercise], draws.get(exercise, {}))
+                    seen = _in_words(Observation(seen.values, seen.raised, blocker.taken()), limits["memory_mb"])
+                    channel.hold(protocol.OBSERVED, pack(exercise, probe, seen, limits["frame_bytes"]))
     channel.hold(protocol.OUTPUT, protocol.to_json({"text": output.text(), "count": output.count}))
     channel.send(protocol.END)
 

@@ -33,6 +33,7 @@ INSIDE = (
     "sandbox.importing",
     "sandbox.inert",
     "sandbox.limits",
+    "sandbox.heap",
     "sandbox.seccomp",
     "sandbox.kernels",
     "sandbox.output",

@@ -60,9 +60,12 @@ def frame(kind: bytes, payload: bytes = b"") -> bytes:
     return HEAD.pack(kind, len(payload)) + payload
 
 
+_TO_JSON = json.JSONEncoder(separators=(",", ":"))  # made once: json.dumps would make one for every frame
+
+
 def to_json(value: Any) -> bytes:
     """JSON in plain ASCII, so that no text can break the encoding."""
-    return json.dumps(value, separators=(",", ":")).encode("ascii")
+    return _TO_JSON.encode(value).encode("ascii")
 
 
 def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -72,13 +75,13 @@ def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return result
 
 
-_JSON = json.JSONDecoder(object_pairs_hook=_no_twins)
+_FROM_JSON = json.JSONDecoder(object_pairs_hook=_no_twins)
 
 
 def from_json(data: bytes) -> dict[str, Any]:
     """A JSON object, or Garbage."""
     try:
-        value = _JSON.decode(data.decode("utf-8"))
+        value = _FROM_JSON.decode(data.decode("utf-8"))
     except Garbage:
         raise
     except (ValueError, RecursionError) as error:
@@ -185,7 +188,7 @@ def decode(data: bytes, max_header: int = MAX_HEADER, max_tensors: int = MAX_TEN
     if position != len(body):
         raise Garbage("bytes are left over behind the tensors")
     try:
-        note = _JSON.decode(metadata.get("note", "null"))
+        note = _FROM_JSON.decode(metadata.get("note", "null"))
     except (ValueError, RecursionError, TypeError):
         raise Garbage("the note is not JSON") from None
     return tensors, note

@@ -20,6 +20,7 @@ import os
 import platform
 import struct
 from collections.abc import Iterator
+from functools import cache
 
 # name: (x86_64, aarch64); None where the machine lacks the call
 ALLOWED: dict[str, tuple[int | None, int | None]] = {
@@ -196,7 +197,13 @@ def _conditions(pid: int) -> dict[str, bytes]:
     }
 
 
-def _pieces(machine: str, pid: int) -> Iterator[bytes]:
+@cache
+def _for_everyone(machine: str) -> bytes:
+    """The first part of the program: what is allowed, or not there, for every process."""
+    return b"".join(_unconditional(machine))
+
+
+def _unconditional(machine: str) -> Iterator[bytes]:
     column, architecture = _MACHINES[machine]
     yield _instruction(_LOAD, _ARCHITECTURE)
     yield _instruction(_JUMP_EQUAL, architecture, 1, 0) + _instruction(_RETURN, _KILL)
@@ -209,6 +216,10 @@ def _pieces(machine: str, pid: int) -> Iterator[bytes]:
     for numbers in NOT_THERE.values():
         if (number := numbers[column]) is not None:
             yield _instruction(_JUMP_EQUAL, number, 0, 1) + _refuse(errno.ENOSYS)
+
+
+def _conditional(machine: str, pid: int) -> Iterator[bytes]:
+    column, _ = _MACHINES[machine]
     conditions = _conditions(pid)
     for name, numbers in CONDITIONAL.items():
         if (number := numbers[column]) is not None:
@@ -219,7 +230,8 @@ def _pieces(machine: str, pid: int) -> Iterator[bytes]:
 
 def program(pid: int, machine: str | None = None) -> bytes:
     """The filter for process `pid` as an array of struct sock_filter."""
-    return b"".join(_pieces(machine or platform.machine(), pid))
+    machine = machine or platform.machine()
+    return _for_everyone(machine) + b"".join(_conditional(machine, pid))
 
 
 class _Program(ctypes.Structure):

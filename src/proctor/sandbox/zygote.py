@@ -8,7 +8,6 @@ a child is ended when the trusted process says so or goes away; whatever a child
 from __future__ import annotations
 
 import contextlib
-import gc
 import io
 import os
 import random
@@ -20,7 +19,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from proctor.sandbox import limits, protocol, seccomp
+from proctor.sandbox import heap, limits, protocol, seccomp
 from proctor.sandbox.tiers import landlock
 
 CHANNEL = 3  # the child's only descriptor besides the three standard ones
@@ -117,17 +116,17 @@ def _prepare(boot: Mapping[str, Any], probes: bytes, draws: bytes) -> Callable[[
     rehearsal.rehearse(functions, table)
     torch.manual_seed(0)  # unseeded draws of a submission are the same in every run
     sys.modules["numpy"].random.seed(0)
+    filtered = boot["tier"] != "limits"
+    if filtered:
+        seccomp.program(0)  # most of it is the same for every child, and made once
+    heap.settle()
     bounds = boot["limits"]
     mapped = limits.mapped_bytes()
     roof = mapped + bounds["memory_mb"] * limits.MB if mapped else 0
-    filtered = boot["tier"] != "limits"
     if not filtered and sys.platform == "linux":
         import ctypes
 
         ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
-    gc.collect()
-    gc.freeze()
-
     parent = os.getpid()
 
     def child(descriptor: int) -> None:
