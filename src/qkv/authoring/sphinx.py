@@ -4,13 +4,12 @@
 - Figures get the alt text that was stored with them.
 - Two pages are filled in when they are read: the claims ledger from all chapters, the conventions from `qkv.model`.
 - Download and launch buttons offer the student edition.
-- MathJax comes from an installed package (sphinx-mathjax-offline carries 3.2.2); no page asks a CDN for anything.
+- Formulas are set here (`mathematics`), and what no page needs is left out (`lightness`): nothing comes from a network.
 """
 
 from __future__ import annotations
 
 import ast
-import importlib.metadata
 import shutil
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -18,7 +17,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
-from sphinx.errors import ExtensionError, SphinxError
+from sphinx.errors import SphinxError
 
 from qkv.authoring.bibliography import use_round_brackets
 from qkv.authoring.course import AuthoringError, Chapter, Course
@@ -28,8 +27,6 @@ from qkv.authoring.syllabus import Syllabus
 
 CHAPTERS = "book/chapters/"
 LEDGER, CONVENTIONS = "<!-- the claims of all chapters -->", "<!-- the conventions of qkv.model -->"
-MATHJAX_PACKAGE = "sphinx-mathjax-offline"
-MATHJAX_PARTS = ("tex-chtml.js", "input/tex/extensions", "output/chtml/fonts/woff-v2")
 
 
 class BookError(SphinxError):
@@ -40,7 +37,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
     use_round_brackets()
     app.setup_extension("sphinx.ext.githubpages")  # .nojekyll: else GitHub's own server hides _static
     app.add_directive("syllabus", Syllabus)
-    app.connect("config-inited", use_installed_mathjax)
+    app.setup_extension("qkv.authoring.mathematics")
+    app.setup_extension("qkv.authoring.lightness")
     app.connect("config-inited", drop_thebe)
     app.connect("builder-inited", read_chapters, priority=600)  # after MyST-NB has made its configuration
     app.connect("source-read", fill_in)
@@ -156,37 +154,11 @@ def drop_thebe(app: Sphinx, config: Config) -> None:
     app.registry.css_files = [(name, options) for name, options in app.registry.css_files if "thebe" not in name]
 
 
-def use_installed_mathjax(app: Sphinx, config: Config) -> None:
-    config.mathjax_path = "mathjax/tex-chtml.js"
-    mathjax_files()
-
-
-def mathjax_files() -> Path:
-    """The folder of the installed package that holds MathJax."""
-    try:
-        files = importlib.metadata.files(MATHJAX_PACKAGE) or []
-    except importlib.metadata.PackageNotFoundError:
-        raise ExtensionError(f"MathJax is not installed. Install it with: pip install {MATHJAX_PACKAGE}") from None
-    for file in files:
-        if file.name == "tex-chtml.js":
-            return Path(str(file.locate())).parent
-    raise ExtensionError(
-        f"{MATHJAX_PACKAGE} has no tex-chtml.js. Install it again: pip install --force-reinstall {MATHJAX_PACKAGE}"
-    )
-
-
 def copy_files(app: Sphinx, exception: Exception | None) -> None:
-    """MathJax's files, and the notebooks that pages offer."""
+    """The notebooks that pages offer."""
     if exception or app.builder.format != "html":
         return
-    out, mathjax = Path(app.outdir), mathjax_files()
-    for part in MATHJAX_PARTS:
-        source, target = mathjax / part, out / "_static" / "mathjax" / part
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if source.is_dir():
-            shutil.copytree(source, target, dirs_exist_ok=True)
-        else:
-            shutil.copyfile(source, target)
+    out = Path(app.outdir)
     (out / "notebooks").mkdir(exist_ok=True)
     for chapter in Course(Path(app.srcdir)).chapters():
         if chapter.student.is_file():

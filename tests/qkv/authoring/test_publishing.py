@@ -107,12 +107,14 @@ def test_no_page_names_another_host(html: Path) -> None:
         assert "thebe" not in path.read_text("utf-8").lower()
 
 
-def test_mathjax_comes_with_the_book(html: Path) -> None:
-    mathjax = html / "_static" / "mathjax"
-    assert (mathjax / "tex-chtml.js").stat().st_size > 1_000_000
-    assert list(mathjax.rglob("*.woff"))
-    total = sum(path.stat().st_size for path in mathjax.rglob("*") if path.is_file())
-    assert total < 2.5e6
+def test_formulas_are_set_without_a_script(html: Path, tiny_page: BeautifulSoup) -> None:
+    formulas = tiny_page.select(".math")
+    assert formulas
+    for formula in formulas:
+        assert formula.select_one("mjx-container > mjx-math")
+        assert formula.select_one("mjx-assistive-mml > math")  # for those who listen
+    assert not list(html.rglob("tex-chtml.js"))
+    assert tiny_page.select_one('link[href*="math.css"]')
 
 
 def test_launch_buttons_open_the_student_edition(built: Course) -> None:
