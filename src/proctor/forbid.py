@@ -9,7 +9,7 @@ sees each call of the Python interface, and by its dispatch mode, which sees the
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -106,8 +106,8 @@ def note(function: Any, families: tuple[Family, ...], called: list[str]) -> None
 @contextmanager
 def recording(families: tuple[Family, ...], called: list[str]) -> Iterator[None]:
     """Append to `called` the title of each family that is used inside the block."""
-    with ExitStack() as stack:
-        if families:
-            stack.enter_context(_Calls(families, called))
-            stack.enter_context(_Kernels(families, called))
+    if not families:
+        yield
+        return
+    with _Calls(families, called), _Kernels(families, called):
         yield

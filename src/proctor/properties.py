@@ -143,9 +143,12 @@ def weigh(output: Tensor) -> Tensor:
 
 def without_noise(grads: dict[str, Tensor]) -> dict[str, Tensor]:
     """Gradients in which what is only rounding beside the largest of them is 0, as the bias of keys has it."""
-    loudest = max((float(g.abs().max()) for g in grads.values() if g.numel()), default=0.0)
+    loudness = {name: float(g.abs().max()) for name, g in grads.items() if g.numel()}
+    loudest = max(loudness.values(), default=0.0)
     return {
-        name: torch.zeros_like(g) if g.numel() and g.abs().max() <= 100 * torch.finfo(g.dtype).eps * loudest else g
+        name: torch.zeros_like(g)
+        if name in loudness and loudness[name] <= 100 * torch.finfo(g.dtype).eps * loudest
+        else g
         for name, g in grads.items()
     }
 

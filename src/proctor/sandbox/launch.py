@@ -36,6 +36,7 @@ INSIDE = (
     "sandbox.heap",
     "sandbox.seccomp",
     "sandbox.kernels",
+    "sandbox.meta",
     "sandbox.output",
     "sandbox.cells",
     "sandbox.tiers.landlock",
