@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 from itertools import pairwise
+from typing import Any
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
@@ -15,7 +16,7 @@ from torch import Tensor
 from qkv.figures.style import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, SKY, VERMILION, WIDTH
 
 # One look for each architecture in every figure: colour, marker, dash.
-LOOKS = {
+LOOKS: dict[str, tuple[str, str, Any]] = {
     "RNN": (VERMILION, "o", "--"),
     "RNN, step by step": (PURPLE, "v", ":"),
     "LSTM": (ORANGE, "s", "-."),
@@ -86,7 +87,7 @@ def gradients(by_weights: Mapping[str, Tensor], by_layer: Mapping[str, Tensor]) 
     return fig
 
 
-def draw_decay(ax: Axes, name: str, norms: Tensor, colour: str, dash: object) -> None:
+def draw_decay(ax: Axes, name: str, norms: Tensor, colour: str, dash: Any) -> None:
     """Mean over the seeds of log(gradient), nearest position first."""
     back = norms.flip(-1)
     mean = (back / back[:, :1]).log().mean(0).exp()
