@@ -64,7 +64,7 @@ def ledger(course: Course) -> str:
         [
             *_counts(kinds, sum(len(claims) for claims in waiting.values())),
             *(_group(chapter, found, waiting.pop(chapter.stem, [])) for chapter, found in measured.items() if found),
-            "## Chapters to come",
+            *(["## Chapters to come"] if any(waiting.values()) else []),
             *(_to_come(claims[0]["chapter"], claims) for claims in waiting.values() if claims),
             "## What a cell cannot decide",
             "History, taste, the future, and numbers that only their owners know. We looked it up, or leave it open.",
