@@ -24,7 +24,7 @@ from proctor.exercise import Exercise, Probe
 from proctor.observe import Observation
 from proctor.result import Result
 
-MOST_JUDGED = 2_000  # verdicts that are remembered
+MOST_JUDGED = 200  # verdicts on an exercise that are remembered: what many do wrong is among them
 PLAINLY = 50.0  # tolerances: what is further off than this is something else
 Array = np.ndarray[Any, Any]
 

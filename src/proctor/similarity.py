@@ -11,8 +11,12 @@ import keyword
 import re
 import zlib
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
+
+import numpy as np
 
 WIDTH = 18  # characters of shape that make a fingerprint
 FEW = 4  # submissions that may share a fingerprint: two friends, not half a class
@@ -23,6 +27,9 @@ TOKEN = re.compile(
     r'(?P<text>[rRbBfFuU]{0,2}("""(?s:.*?)"""|\'\'\'(?s:.*?)\'\'\'|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'))'
     r"|(?P<comment>#[^\n]*)|(?P<name>[^\W\d]\w*)|(?P<space>\s+)"
 )
+
+Prints = np.ndarray[Any, np.dtype[np.uint32]]
+Counts = np.ndarray[Any, np.dtype[np.int64]]
 
 
 @dataclass(frozen=True)
@@ -46,8 +53,8 @@ class Likeness:
     """Collects the code of a class, then says which submissions are alike."""
 
     def __init__(self) -> None:
-        self._code: dict[str, bytes] = {}
-        self._prints: dict[str, set[int]] = {}
+        self._code: dict[str, bytes] = {}  # student -> code, small: a class may be large
+        self._prints: dict[str, Prints] = {}
         self._use = available()
 
     def add(self, student: str, code: str) -> None:
@@ -57,18 +64,13 @@ class Likeness:
 
     def pairs(self) -> list[Pair]:
         """The pairs that are nearly the same, most alike first."""
-        owners: dict[int, list[str]] = {}
-        for student, prints in self._prints.items():
-            for fingerprint in prints:
-                owners.setdefault(fingerprint, []).append(student)
-        rare = [students for students in owners.values() if len(students) <= FEW]
-        unusual = Counter(student for students in rare for student in students)
-        shared = Counter(pair for students in rare for pair in combinations(sorted(students), 2))
+        students = sorted(self._prints)
+        unusual, shared = rare([self._prints[student] for student in students])
         found = []
         for (first, second), count in shared.items():
             size = min(unusual[first], unusual[second])
-            if size >= LEAST and count >= NEARLY * size and self._alike(first, second):
-                found.append(Pair(first, second, count / size))
+            if size >= LEAST and count >= NEARLY * size and self._alike(students[first], students[second]):
+                found.append(Pair(students[first], students[second], count / size))
         return sorted(found, key=lambda pair: (-pair.share, pair.first, pair.second))
 
     def _alike(self, first: str, second: str) -> bool:
@@ -99,7 +101,25 @@ def shape(code: str) -> str:
     return TOKEN.sub(placeholder, code)
 
 
-def fingerprints(text: str) -> set[int]:
-    """Checksums of all windows of a shape; the same in every process, unlike `hash`."""
+def fingerprints(text: str) -> Prints:
+    """Checksums of all windows of a shape, each once; the same in every process, unlike `hash`."""
     data = text.encode("utf-8", "replace")
-    return {zlib.crc32(data[i : i + WIDTH]) for i in range(len(data) - WIDTH + 1)}
+    return np.unique(np.array([zlib.crc32(data[i : i + WIDTH]) for i in range(len(data) - WIDTH + 1)], np.uint32))
+
+
+def rare(prints: Sequence[Prints]) -> tuple[Counts, dict[tuple[int, int], int]]:
+    """How many fingerprints that few have each owner has, and how many each two have in common."""
+    count = len(prints)
+    found = np.concatenate([*prints, np.empty(0, np.uint32)])
+    order = np.argsort(found, kind="stable")  # owners of the same fingerprint come in their order
+    found, owners = found[order], np.repeat(np.arange(count), [len(own) for own in prints])[order]
+    starts = np.flatnonzero(np.concatenate([[True], found[1:] != found[:-1]])) if len(found) else np.empty(0, int)
+    sizes = np.diff(starts, append=len(found))
+    unusual = np.bincount(owners[np.repeat(sizes <= FEW, sizes)], minlength=count)
+    shared: Counter[tuple[int, int]] = Counter()
+    for size in range(2, FEW + 1):
+        groups = owners[starts[sizes == size][:, None] + np.arange(size)]
+        for a, b in combinations(range(size), 2):
+            pairs, times = np.unique(groups[:, a] * count + groups[:, b], return_counts=True)
+            shared.update({divmod(pair, count): n for pair, n in zip(pairs.tolist(), times.tolist(), strict=True)})
+    return unusual, shared
