@@ -16,7 +16,7 @@ from proctor.engines import local
 from proctor.engines.local import Local
 from proctor.grade import Plan, grade_class, salt_of
 from proctor.journal import Marked
-from proctor.sandbox import Limits
+from proctor.sandbox import Fault, Limits
 from proctor.submissions import Submission, collect
 
 pytestmark = pytest.mark.usefixtures("quick_start")
@@ -144,3 +144,25 @@ def test_a_cluster_that_is_already_there(tmp_path: Path) -> None:
         (marked,) = Cluster(cluster.scheduler_address)(plan, collect(tmp_path).submissions)
     assert marked.results[0].state == "passed"
     assert list(Cluster("tcp://nowhere:1")(plan, [])) == []
+
+
+@pytest.mark.parametrize(
+    ("address", "why"),
+    [
+        ("tcp://127.0.0.1:9", "Timed out trying to connect to tcp://127.0.0.1:9 after 1 s"),
+        ("nowhere", "missing port number in address 'nowhere'"),
+    ],
+)
+def test_an_address_where_no_cluster_is(
+    address: str, why: str, plan: Plan, room: list[Submission], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("distributed")
+    from proctor.engines import cluster
+
+    monkeypatch.setattr(cluster, "ANSWERS", 1)
+    with pytest.raises(Fault) as caught:
+        list(cluster.Cluster(address)(plan, room))
+    assert str(caught.value) == (
+        f"no Dask cluster answers at {address} ({why}). Is its scheduler running, and reachable from here? "
+        "Its log tells the address, e.g. tcp://10.0.0.5:8786"
+    )

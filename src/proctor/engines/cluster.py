@@ -17,9 +17,11 @@ from distributed.client import Future
 from proctor.engines.local import cores
 from proctor.grade import Plan, fault, mark, rest
 from proctor.journal import Marked
+from proctor.sandbox import Fault
 from proctor.submissions import File, Submission
 
 BATCH = 8  # submissions per task: a task costs some milliseconds of the scheduler's time
+ANSWERS = 10  # seconds within which a scheduler has to
 AHEAD = 3  # tasks per worker that wait or run; the rest of the class stays on disk
 
 Handed = tuple[str, list[File]]
@@ -42,7 +44,7 @@ class Cluster:
         if not waiting:
             return
         if self.scheduler is not None:
-            with Client(self.scheduler) as client:
+            with connected(self.scheduler) as client:
                 yield from run(client, plan, waiting)
         else:
             with (
@@ -52,6 +54,21 @@ class Cluster:
                 Client(cluster) as client,
             ):
                 yield from run(client, plan, waiting)
+
+
+def connected(scheduler: str) -> Client:
+    """A client of a running cluster.
+
+    Raises:
+        Fault: nobody answers there, or this is no address.
+    """
+    try:
+        return Client(scheduler, timeout=ANSWERS)
+    except (OSError, ValueError) as error:
+        advice = (
+            "Is its scheduler running, and reachable from here? Its log tells the address, e.g. tcp://10.0.0.5:8786"
+        )
+        raise Fault(f"no Dask cluster answers at {scheduler} ({error}). {advice}") from None
 
 
 def run(client: Client, plan: Plan, submissions: Iterable[Submission]) -> Iterator[Marked]:
