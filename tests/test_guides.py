@@ -116,8 +116,8 @@ def test_each_plan_has_every_chapter_once() -> None:
     for plan in fences(INSTRUCTORS, "{syllabus}"):
         weeks = [line.partition(":")[2].strip() for line in plan.splitlines()]
         planned = [int(n) for week in weeks if re.fullmatch(r"[\d, ]+", week) for n in week.split(",")]
-        assert planned[: len(chapters)] == chapters
-        assert len(planned) == len(set(planned))
+        assert set(chapters) <= set(planned)
+        assert planned == sorted(set(planned))
 
 
 # ---- authors
