@@ -425,9 +425,10 @@ greedy = Exercise(
 def speaker(name: str, vocab: int, eos: int, patience: int = 10**6) -> Step:
     """A model of a kind: log-probabilities that depend on the whole prefix; after `patience` tokens it ends."""
 
+    rows = [normal(vocab, seed=f"{name} {i}", std=2.0) for i in range(11)]  # drawn now, so that any prefix has one
+
     def step(prefix: list[int]) -> Tensor:
-        mixed = sum((i + 1) * token for i, token in enumerate(prefix)) % 11
-        logits = normal(vocab, seed=f"{name} {mixed}", std=2.0)
+        logits = rows[sum((i + 1) * token for i, token in enumerate(prefix)) % 11].clone()
         logits[eos] = 50.0 if len(prefix) > patience else -30.0
         return logits.log_softmax(-1)
 
@@ -579,7 +580,7 @@ beaming = Exercise(
 
 def searched(result: Any) -> Seen:
     ids, score = result
-    return {"ids": list(ids), "score": float(score)}
+    return {"ids": list(ids), "score": torch.tensor(float(score), dtype=torch.float32)}  # sums in float32 are welcome
 
 
 @beaming.probe
@@ -603,9 +604,10 @@ def wider_than_the_vocabulary(beam_search: Any) -> Seen:
 def talkative(name: str, vocab: int, eos: int) -> Step:
     """A model for which long and short answers are about equally likely, so that the length decides."""
 
+    rows = [normal(vocab, seed=f"{name} {i}") for i in range(13)]
+
     def step(prefix: list[int]) -> Tensor:
-        mixed = sum((i + 2) * token for i, token in enumerate(prefix)) % 13
-        logits = normal(vocab, seed=f"{name} {mixed}")
+        logits = rows[sum((i + 2) * token for i, token in enumerate(prefix)) % 13].clone()
         logits[eos] = logits[eos] + 0.7
         return logits.log_softmax(-1)
 
@@ -643,6 +645,27 @@ def a_garden_path(beam_search: Any) -> Seen:
             f"{key} at width {width}": v for key, v in searched(beam_search(step, 1, 0, 3, width)).items()
         }.items()
     }
+
+
+@beaming.probe
+def a_late_bloomer(beam_search: Any) -> Seen:
+    """a model whose third-best beginning leads to the best answer, widths 2 and 3"""
+    noise = normal(4, seed="bloom", std=0.01)
+    rows = {
+        (): [-9.0, -9.0, -0.5, -1.0],
+        (2,): [-9.0, -9.0, -0.7, -0.8],
+        (3,): [-9.0, -9.0, -1.5, -1.6],
+        (3, 2): [-0.1, -4.0, -4.0, -4.0],
+    }
+
+    def step(prefix: list[int]) -> Tensor:
+        return torch.tensor(rows.get(tuple(prefix[1:]), [-3.0, -3.5, -4.0, -4.5])) + noise
+
+    found: Seen = {}
+    for width in (2, 3):
+        result = searched(beam_search(step, 1, 0, 3, width))
+        found |= {f"{name} at width {width}": value for name, value in result.items()}
+    return found
 
 
 Beam = list[tuple[list[int], float]]
@@ -774,6 +797,24 @@ def greedy_in_disguise(
     Then a good answer that starts with the second-best token is never found.
     """
     return beam_search(step, bos, eos, max_length, 1, length_penalty)
+
+
+@beaming.misconception
+def width_for_each(
+    step: Step, bos: int, eos: int, max_length: int, width: int, length_penalty: float = 0.0
+) -> tuple[list[int], float]:
+    """You keep the `width` best extensions of each hypothesis, so your beam widens from step to step.
+
+    All extensions compete for the same `width` places; otherwise the work doubles, or worse, with every token.
+    """
+    beam: Beam = [([], 0.0)]
+    complete: Beam = []
+    for _ in range(max_length):
+        kept = [h for ids, total in beam for h in keep_best(plain_extension(step, bos, ids, total), width, eos, 0.0)]
+        complete += [h for h in kept if h[0][-1] == eos]
+        beam = [h for h in kept if h[0][-1] != eos]
+    ids, total = max(complete + beam, key=lambda h: normalised(h[0], h[1], length_penalty))
+    return ids, normalised(ids, total, length_penalty)
 
 
 @beaming.misconception

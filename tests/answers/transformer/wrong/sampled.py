@@ -1,0 +1,21 @@
+"""Draws tokens at random instead of choosing the likeliest; the beam forgets what it has summed."""
+
+import torch
+
+
+def greedy_decode(step, bos, eos, max_length):
+    said = []
+    while len(said) < max_length and eos not in said:
+        said.append(int(torch.multinomial(step([bos, *said]).exp(), 1)))
+    return said
+
+
+def beam_search(step, bos, eos, max_length, width, length_penalty=0.0):
+    beam, complete = [([], 0.0)], []
+    for _ in range(max_length):
+        grown = [([*i, t], p) for i, _ in beam for t, p in enumerate(step([bos, *i]).tolist())]
+        kept = sorted(grown, key=lambda h: -h[1])[:width]
+        complete += [h for h in kept if h[0][-1] == eos]
+        beam = [h for h in kept if h[0][-1] != eos]
+    ids, total = max(complete + beam, key=lambda h: h[1] / len(h[0]) ** length_penalty)
+    return ids, total / len(ids) ** length_penalty
