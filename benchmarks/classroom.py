@@ -1,4 +1,4 @@
-"""A class for the benchmark: notebooks of ten exercises, most answers right, some wrong.
+"""A class for the benchmark: notebooks of ten exercises, most answers right, some wrong, no two the same program.
 
 The same notebook serves all three graders. Its answer and test cells carry nbgrader's metadata; the others ignore it.
 """
@@ -9,6 +9,7 @@ import ast
 import json
 import random
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -40,30 +41,26 @@ TESTS = {name.removeprefix("test_"): body(text) for name, text in definitions("t
 EXERCISES = list(TESTS)
 
 
-def answers(student: int, alike: bool = False) -> dict[str, str]:
-    """What one student wrote; one in seven makes a given mistake.
-
-    Args:
-        student: a number.
-        alike: whether students may write the very same program, as they do. Otherwise no two answers are the same.
-    """
+def is_right(student: int) -> dict[str, bool]:
+    """Which answers of a student are right as they are written; one in seven makes a given mistake."""
     dice = random.Random(student)
+    return {name: name not in WRONG or dice.random() > 1 / 7 for name in EXERCISES}
+
+
+def answers(student: int) -> dict[str, str]:
+    """What one student wrote."""
+    dice = random.Random(-student)
     found = {}
-    for name in EXERCISES:
-        if name in WRONG and dice.random() < 1 / 7:
-            text = WRONG[name]
-        elif f"{name}_2" in RIGHT and dice.random() < 0.5:
-            text = RIGHT[f"{name}_2"].replace(f"{name}_2", name)
-        else:
-            text = RIGHT[name]
-        if not alike:
-            head, _, rest = text.partition("\n")
-            text = f"{head}\n    written_by = {student}\n{rest}"
-        found[name] = f"# {name}, by student {student}\n{text}"
+    for name, right in is_right(student).items():
+        ways = (
+            [RIGHT[way].replace(way, name) for way in (name, f"{name}_2") if way in RIGHT] if right else [WRONG[name]]
+        )
+        head, _, rest = dice.choice(ways).partition("\n")
+        found[name] = f"# {name}, by student {student}\n{head}\n    written_by = {student}\n{rest}"
     return found
 
 
-def notebook(written: dict[str, str], tests: bool) -> str:
+def notebook(written: Mapping[str, str], tests: bool) -> str:
     """A notebook with nbgrader's metadata; with or without its test cells."""
     cells = [cell(SETUP)]
     for name, text in written.items():
@@ -86,10 +83,14 @@ def cell(text: str, grade_id: str = "", solution: bool = False) -> dict[str, Any
     return made
 
 
-def make(folder: Path, students: int, alike: bool = False) -> Path:
+def student_name(number: int) -> str:
+    return f"student{number:04}"
+
+
+def make(folder: Path, students: int) -> Path:
     """A class on disk: one notebook per student."""
     for number in range(students):
-        place = folder / f"student{number:04}"
+        place = folder / student_name(number)
         place.mkdir(parents=True, exist_ok=True)
-        (place / "ps1.ipynb").write_text(notebook(answers(number, alike), tests=True), encoding="utf-8")
+        (place / "ps1.ipynb").write_text(notebook(answers(number), tests=True), encoding="utf-8")
     return folder

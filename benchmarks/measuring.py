@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import psutil
+
+Scores = dict[str, dict[str, float]]  # student -> exercise -> score
 
 
 @dataclass(frozen=True)
@@ -58,3 +62,7 @@ def _watch(pid: int, peak: list[float]) -> None:
             time.sleep(1.0)  # looking costs time, too
     except psutil.Error:
         pass
+
+
+def say(text: str) -> None:
+    print(f"{datetime.now(UTC):%H:%M:%S} {text}", file=sys.stderr, flush=True)

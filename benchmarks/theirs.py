@@ -9,13 +9,12 @@ import subprocess
 import sys
 import sysconfig
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import classroom
-from measuring import Run, measured
+from measuring import Run, Scores, measured
 
-Measured = tuple[Run, dict[str, dict[str, float]]]  # and student -> exercise -> score
+Measured = tuple[Run, Scores]
 VERSIONS = {"nbgrader": "nbgrader==0.9.6", "otter-grader": "otter-grader==7.0.0"}
 
 
@@ -53,7 +52,7 @@ def nbgrader(home: Path, students: int) -> Measured:
     program = place / "bin" / "nbgrader"
     subprocess.run([program, "generate_assignment", "ps1"], cwd=course, env=env, check=True, capture_output=True)
     for number in range(students):
-        folder = course / "submitted" / f"student{number:04}" / "ps1"
+        folder = course / "submitted" / classroom.student_name(number) / "ps1"
         folder.mkdir(parents=True)
         (folder / "ps1.ipynb").write_text(classroom.notebook(classroom.answers(number), tests=True), encoding="utf-8")
     run = measured([program, "autograde", "ps1", "--create"], cwd=course, env=env)
@@ -85,9 +84,10 @@ def otter(home: Path, students: int) -> Measured:
     program = place / "bin" / "otter"
     words = [program, "generate", "-t", "tests", "-o", "autograder.zip", "-c", "otter_config.json", "--no-environment"]
     subprocess.run(words, cwd=folder, env=env, check=True, capture_output=True)
-    total, peak, scores = 0.0, 0.0, {}
+    total, peak = 0.0, 0.0
+    scores: Scores = {}
     for number in range(students):
-        work = folder / f"student{number:04}"
+        work = folder / classroom.student_name(number)
         work.mkdir()
         (work / "ps1.ipynb").write_text(classroom.notebook(classroom.answers(number), tests=False), encoding="utf-8")
         words = [program, "run", "-a", folder / "autograder.zip", "-o", work, "--no-logo", work / "ps1.ipynb"]
@@ -98,8 +98,9 @@ def otter(home: Path, students: int) -> Measured:
     return Run(total, peak, ""), scores
 
 
-def warm(grade: Callable[[Path, int], Measured], home: Path, students: int) -> Measured:
+def warm(tool: str, home: Path, students: int) -> Measured:
     """Once for the caches of the file system, then for the clock."""
+    grade = {"nbgrader": nbgrader, "otter-grader": otter}[tool]
     grade(home, 1)
     time.sleep(1)
     return grade(home, students)
