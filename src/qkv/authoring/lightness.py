@@ -29,6 +29,8 @@ SEARCHING = re.compile(
 )
 PICTURE = re.compile(r'(?<=src="data:image/png;base64,)[A-Za-z0-9+/=]+')
 FIGURE = re.compile(r'<img (?![^>]*loading=)(?=[^>]*src="[^"]*_images/)')
+# docutils calls the bibliography a list, and its entries something else than items: to a screen reader it is broken
+ROLE = re.compile(r'(<div(?=[^>]* class="citation)[^>]*?) role="(?:list|doc-biblioentry)"')
 
 
 def setup(app: Sphinx) -> None:
@@ -58,10 +60,11 @@ def names(files: list[Path]) -> set[str]:
 
 
 def lighter_page(html: str, searches: bool) -> str:
-    """A page without the scripts that it does not need; figures wait until they are near."""
+    """A page without the scripts and roles that it does not need; figures wait until they are near."""
     html = NOT_NEEDED.sub("", html)
     if not searches:
         html = SEARCHING.sub("", html)
+    html = ROLE.sub(r"\1", html)
     html = FIGURE.sub('<img loading="lazy" ', html)
     return PICTURE.sub(lambda match: b64encode(lighter_picture(b64decode(match[0]))).decode("ascii"), html)
 

@@ -39,6 +39,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("syllabus", Syllabus)
     app.setup_extension("qkv.authoring.mathematics")
     app.setup_extension("qkv.authoring.lightness")
+    app.setup_extension("qkv.authoring.covers")
     app.connect("config-inited", drop_thebe)
     app.connect("builder-inited", read_chapters, priority=600)  # after MyST-NB has made its configuration
     app.connect("source-read", fill_in)

@@ -65,6 +65,14 @@ def test_figures_wait_until_they_are_near_once() -> None:
     assert lighter_page(lighter, searches=False) == lighter
 
 
+def test_a_bibliography_is_no_list_without_items() -> None:
+    page = (
+        '<div role="list" class="citation-list"><div class="citation" role="doc-biblioentry"><ul role="list">'
+    )
+    lighter = lighter_page(page, searches=False)
+    assert lighter == '<div class="citation-list"><div class="citation"><ul role="list">'
+
+
 def gradient() -> bytes:
     picture = Image.radial_gradient("L").resize((300, 200)).convert("RGBA")
     picture.putpixel((0, 0), (0, 0, 0, 0))
