@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
-from tqdm.auto import tqdm
+from tqdm import tqdm
 
 
 def train(
