@@ -575,6 +575,13 @@ beaming = Exercise(
         "Which of the kept ones are complete? They leave the beam and wait; the others are extended in the next step.",
         "The width is chosen by the plain sums. Only the last choice, among complete hypotheses, uses the length.",
     ],
+    equivalents={
+        "beam: list[tuple[list[int], float]] = [([], 0.0)]  ->  beam: list[tuple[float, list[int]]] = [([], 0.0)]": (
+            "an annotation"
+        ),
+        "for token, log_p in enumerate(step([bos, *ids]).tolist()):  ->  "
+        "for token, log_p in enumerate(step([bos, *ids])):": "tensors without dimensions add up as numbers do",
+    },
 )
 
 
@@ -645,6 +652,18 @@ def a_garden_path(beam_search: Any) -> Seen:
             f"{key} at width {width}": v for key, v in searched(beam_search(step, 1, 0, 3, width)).items()
         }.items()
     }
+
+
+@beaming.probe
+def an_early_end(beam_search: Any) -> Seen:
+    """width 2, an answer of eos alone takes one of the two places, penalty 2"""
+    noise = normal(4, seed="end", std=0.01)
+    rows = {(): [-0.5, -9.0, -0.6, -1.5], (3,): [-0.01, -6.0, -6.0, -6.0]}
+
+    def step(prefix: list[int]) -> Tensor:
+        return torch.tensor(rows.get(tuple(prefix[1:]), [-3.0, -3.5, -4.0, -4.5])) + noise
+
+    return searched(beam_search(step, 1, 0, 2, 2, 2.0))
 
 
 @beaming.probe
