@@ -54,6 +54,26 @@ def chinese(n: int) -> str:
     return said.removeprefix("一") if said.startswith("一十") else said
 
 
+def origins(n: int) -> list[int | None]:
+    """For each character of the numeral, which English word its digit comes from; None for units and zeros."""
+    words, numeral = english(n), chinese(n)
+    base = 3 if "thousand" in words else 0
+    place_of: dict[int, int] = {}  # decimal place -> word
+    for i, word in enumerate(words):
+        if word == "thousand":
+            base = 0
+        elif word == "hundred":
+            place_of[base + 2] = place_of.pop(base)
+        elif word in TENS:
+            place_of[base + 1] = i
+        elif SMALL.index(word) >= 10:
+            place_of[base] = place_of[base + 1] = i
+        else:
+            place_of[base] = i
+    places = [UNITS[::-1].index(after) if after in UNITS else 0 for after in numeral[1:] + DIGITS[0]]
+    return [place_of[place] if sign in DIGITS[1:] else None for sign, place in zip(numeral, places, strict=True)]
+
+
 def in_range(n: int) -> None:
     if not 0 <= n < LIMIT:
         raise ValueError(f"the number is {n}, expected one from 0 to {LIMIT - 1:,}.")

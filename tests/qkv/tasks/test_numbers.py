@@ -7,7 +7,7 @@ import re
 import pytest
 import torch
 
-from qkv.tasks.numbers import DIGITS, LIMIT, chinese, english, numbers
+from qkv.tasks.numbers import DIGITS, LIMIT, chinese, english, numbers, origins
 from qkv.tasks.translation import BOS, EOS, PAD
 
 KNOWN = {
@@ -74,6 +74,31 @@ def test_all_texts_differ():
 
 def test_zeros_stand_between_digits_and_never_twice():
     assert not [n for n in range(1, LIMIT) if re.search("零零|零$|^零|零[十百千万]", chinese(n))]
+
+
+@pytest.mark.parametrize(
+    ("n", "words"),
+    [
+        (6, [0]),
+        (0, [None]),
+        (15, [None, 0]),
+        (21, [0, None, 1]),
+        (110, [0, None, 2, None]),
+        (12_005, [0, None, 0, None, None, 2]),  # twelve thousand five, 一万二千零五
+        (40_317, [0, None, None, 2, None, 4, None, 4]),  # forty thousand three hundred seventeen, 四万零三百一十七
+        (99_999, [0, None, 1, None, 3, None, 5, None, 6]),
+    ],
+)
+def test_which_word_a_digit_comes_from(n, words):
+    assert origins(n) == words
+
+
+def test_digits_come_from_words_that_hold_them():
+    for n in range(1, LIMIT, 7):
+        words = english(n)
+        for sign, origin in zip(chinese(n), origins(n), strict=True):
+            assert (origin is None) == (sign not in DIGITS[1:])
+            assert origin is None or sign in chinese(WORDS[words[origin]]).replace("十", "十一")
 
 
 @pytest.mark.parametrize("n", [-1, LIMIT])
