@@ -18,7 +18,7 @@ from qkv.model.expect import expects
 
 @expects(step="positive", d_model="positive", warmup="positive")
 def noam_rate(step: int, d_model: int, warmup: int) -> float:
-    """Let the learning rate rise for `warmup` steps, then fall with the root of the step.
+    """Let the rate rise for `warmup` steps, then fall as the root of the step.
 
     Args:
         step: number of the update, counted from 1.
@@ -32,31 +32,45 @@ def noam_rate(step: int, d_model: int, warmup: int) -> float:
 
 
 @expects(logits="... classes", targets="int: ...")
-def label_smoothing_loss(logits: Tensor, targets: Tensor, epsilon: float, ignore_index: int | None = None) -> Tensor:
-    """Ask for the right class with probability 1 - epsilon, and spread epsilon evenly over all classes.
+def label_smoothing_loss(
+    logits: Tensor,
+    targets: Tensor,
+    epsilon: float,
+    ignore_index: int | None = None,
+) -> Tensor:
+    """Ask for a little less than certainty: spread epsilon over all classes.
+
+    The target is (1 - epsilon) times one-hot, plus epsilon / classes everywhere.
 
     Args:
         logits: scores of every class (..., classes), as large as ±1e4.
         targets: the right classes (...), int64.
         epsilon: how much is spread.
-        ignore_index: targets of this value do not count, whatever it is; None if all count.
+        ignore_index: targets of this value do not count, whatever it is;
+            None if all count.
 
     Returns:
         the cross-entropy, a scalar: the mean over the targets that count.
     """
     log_p = F.log_softmax(logits, dim=-1)
-    counts = torch.ones_like(targets, dtype=torch.bool) if ignore_index is None else targets != ignore_index
+    counts = torch.ones_like(targets, dtype=torch.bool)
+    if ignore_index is not None:
+        counts = targets != ignore_index
     log_p, targets = log_p[counts], targets[counts]  # (count, classes), (count,)
     classes = logits.shape[-1]
     right = F.one_hot(targets, classes).to(log_p.dtype)
-    wanted = (1 - epsilon) * right + epsilon / classes  # a distribution over the classes
+    wanted = (1 - epsilon) * right + epsilon / classes  # sums to 1
     return -(wanted * log_p).sum() / len(targets)
 
 
 def accumulate_gradients(
-    model: nn.Module, loss_sum: Callable[[nn.Module, Any], tuple[Tensor, int]], batches: Iterable[Any]
+    model: nn.Module,
+    loss_sum: Callable[[nn.Module, Any], tuple[Tensor, int]],
+    batches: Iterable[Any],
 ) -> float:
-    """Leave in .grad the gradient of the mean loss over all tokens of all batches, as if they were one batch.
+    """Leave in .grad the gradient that one batch of all batches would have.
+
+    It is the gradient of the mean loss over all their tokens.
 
     Args:
         model: its parameters' earlier .grad is discarded.
@@ -110,12 +124,15 @@ def adam_step(
     """
     m = beta1 * m + (1 - beta1) * grad
     v = beta2 * v + (1 - beta2) * grad.square()
-    mean = m / (1 - beta1**step)  # at the start m has seen little and is too small
+    mean = m / (1 - beta1**step)  # m began at 0 and is too small at first
     square = v / (1 - beta2**step)
     return p - rate * mean / (square.sqrt() + eps), m, v
 
 
-def clip_gradients(grads: Sequence[Tensor], max_norm: float) -> tuple[list[Tensor], Tensor]:
+def clip_gradients(
+    grads: Sequence[Tensor],
+    max_norm: float,
+) -> tuple[list[Tensor], Tensor]:
     """Shorten the gradient if it is too long, without turning it.
 
     Args:
@@ -131,25 +148,32 @@ def clip_gradients(grads: Sequence[Tensor], max_norm: float) -> tuple[list[Tenso
 
 
 def scaled_backward(
-    loss: Tensor, parameters: Sequence[Tensor], scale: float, good_steps: int = 0, interval: int = 2000
+    loss: Tensor,
+    parameters: Sequence[Tensor],
+    scale: float,
+    good_steps: int = 0,
+    interval: int = 2000,
 ) -> tuple[list[Tensor] | None, float, int]:
-    """Differentiate a loss of low precision without losing small gradients, and adapt the scale.
+    """Differentiate without losing small gradients, and adapt the scale.
 
     Args:
         loss: a scalar () that depends on the parameters.
-        parameters: what to differentiate with respect to, of any shapes and floating dtypes.
-        scale: the loss is multiplied by this before the way back, and the gradients divided by it after.
-        good_steps: how many steps since the scale was last changed had finite gradients.
+        parameters: by what to differentiate, of any shapes and floating dtypes.
+        scale: the loss is multiplied by this before the way back, and the
+            gradients are divided by it after.
+        good_steps: how many steps in a row had finite gradients, since the scale
+            last changed.
         interval: after so many good steps the scale is doubled.
 
     Returns:
-        the gradients in float32, or None if any is not finite (this step is to be skipped); the scale for the next
-        step: halved after a bad one, doubled after `interval` good ones in a row; and the new count of good steps.
+        the gradients in float32, or None if any is not finite: then this step is
+        to be skipped. The scale for the next step: halved after a bad step,
+        doubled after `interval` good ones. And the new count of good steps.
     """
     scaled = torch.autograd.grad(loss * scale, parameters)
-    gradients = [gradient.float() / scale for gradient in scaled]  # first to float32, then small again
-    if not all(gradient.isfinite().all() for gradient in gradients):
+    grads = [grad.float() / scale for grad in scaled]  # first float32, then small
+    if not all(grad.isfinite().all() for grad in grads):
         return None, scale / 2, 0
     if good_steps + 1 == interval:
-        return gradients, scale * 2, 0
-    return gradients, scale, good_steps + 1
+        return grads, scale * 2, 0
+    return grads, scale, good_steps + 1
