@@ -19,7 +19,7 @@ import errno
 import os
 import platform
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 
 # name: (x86_64, aarch64); None where the machine lacks the call
@@ -228,6 +228,12 @@ def _conditional(machine: str, pid: int) -> Iterator[bytes]:
     yield _refuse(errno.EPERM)
 
 
+def prepare() -> None:
+    """Do what is the same for every process, so that those that are forked from this one need not."""
+    _for_everyone(platform.machine())
+    _prctl()
+
+
 def program(pid: int, machine: str | None = None) -> bytes:
     """The filter for process `pid` as an array of struct sock_filter."""
     machine = machine or platform.machine()
@@ -241,9 +247,13 @@ class _Program(ctypes.Structure):
 _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS, _MODE_FILTER = 22, 38, 2
 
 
+@cache
+def _prctl() -> Callable[..., int]:
+    return ctypes.CDLL(None, use_errno=True).prctl
+
+
 def install(pid: int) -> None:
     """Put the calling thread under the filter, for good. Raises OSError if the kernel refuses."""
-    libc = ctypes.CDLL(None, use_errno=True)
     code = program(pid)
     buffer = ctypes.create_string_buffer(code, len(code))
     description = _Program(len(code) // 8, ctypes.addressof(buffer))
@@ -251,7 +261,7 @@ def install(pid: int) -> None:
         (_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0),
         (_PR_SET_SECCOMP, _MODE_FILTER, ctypes.byref(description), 0, 0),
     ):
-        if libc.prctl(*arguments) != 0:
+        if _prctl()(*arguments) != 0:
             number = ctypes.get_errno()
             raise OSError(number, f"seccomp: {os.strerror(number)}")
 
@@ -260,8 +270,7 @@ def available() -> tuple[bool, str]:
     """Whether the kernel knows seccomp filters on this machine, and why not."""
     if not SUPPORTED:
         return False, f"no system-call filter for {platform.system()} on {platform.machine()}"
-    libc = ctypes.CDLL(None, use_errno=True)
     # a null program is refused with EFAULT by a kernel that knows filters, with EINVAL by one that does not
-    if libc.prctl(_PR_SET_SECCOMP, _MODE_FILTER, None, 0, 0) != 0 and ctypes.get_errno() == errno.EFAULT:
+    if _prctl()(_PR_SET_SECCOMP, _MODE_FILTER, None, 0, 0) != 0 and ctypes.get_errno() == errno.EFAULT:
         return True, "the kernel filters system calls (seccomp)"
     return False, "the kernel was built without seccomp filters"

@@ -119,7 +119,7 @@ def _prepare(boot: Mapping[str, Any], probes: bytes, draws: bytes) -> Callable[[
     sys.modules["numpy"].random.seed(0)
     filtered = boot["tier"] != "limits"
     if filtered:
-        seccomp.program(0)  # most of it is the same for every child, and made once
+        seccomp.prepare()
     heap.settle()
     bounds = boot["limits"]
     mapped = limits.mapped_bytes()

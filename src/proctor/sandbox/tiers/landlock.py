@@ -17,6 +17,7 @@ import os
 import platform
 import struct
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 _CREATE, _ADD, _RESTRICT = 444, 445, 446  # the same numbers on every machine
 _PATH_BENEATH = 1
@@ -32,6 +33,7 @@ NOBODY = 65534
 UNUSED_USERS = 2_000_000_000  # far above what systems hand out; one per sandbox, so that two cannot signal each other
 
 
+@cache
 def _libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
 
