@@ -649,9 +649,11 @@ def in_several_heads(attend: Any) -> Seen:
 
 @attention_exercise.probe
 def of_loud_keys(attend: Any) -> Seen:
-    """float64 scores of thousands, the loudest key hidden from the first query"""
+    """float64 scores of thousands, the loudest key hidden from the first query, all keys opposed to the second"""
     q, k, v = drawn(4, 6, 7, 5, 2, dtype=torch.float64)
+    q[..., :2, 0] = torch.tensor([0.0, -20.0])
     k[..., 0, :] = 3 * q[..., 0, :]  # `stripes` hides key 0 from query 0
+    k[..., 0] = 20.0
     return named(attend(q, 2000 * k, v, stripes(4, 6)))
 
 
