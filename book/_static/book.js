@@ -10,3 +10,14 @@
   window.addEventListener("load", reach);
   window.addEventListener("resize", reach);
 })();
+
+// Paper is white: a page is printed in its light colours.
+(() => {
+  const page = document.documentElement.dataset;
+  let theme;
+  window.addEventListener("beforeprint", () => {
+    theme = page.theme;
+    page.theme = "light";
+  });
+  window.addEventListener("afterprint", () => (page.theme = theme));
+})();

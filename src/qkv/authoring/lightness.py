@@ -28,7 +28,7 @@ SEARCHING = re.compile(
     r'^.*<script src="[^"]*(?:searchtools|language_data|searchindex)\.js[^"]*"></script>\n', re.MULTILINE
 )
 PICTURE = re.compile(r'(?<=src="data:image/png;base64,)[A-Za-z0-9+/=]+')
-FIGURE = re.compile(r'<img (?![^>]*loading=)(?=[^>]*src="[^"]*_images/)')
+FIGURE = re.compile(r'<img (?![^>]*loading=)(?=[^>]*src="([^"]*_images/[^"]*)")')
 # docutils calls the bibliography a list, and its entries something else than items: to a screen reader it is broken
 ROLE = re.compile(r'(<div(?=[^>]* class="citation)[^>]*?) role="(?:list|doc-biblioentry)"')
 
@@ -43,7 +43,7 @@ def lighten(app: Sphinx, exception: Exception | None) -> None:
         return
     out = Path(app.outdir)
     for path in out.rglob("*.html"):
-        path.write_text(lighter_page(path.read_text("utf-8"), path.name == "search.html"), encoding="utf-8")
+        path.write_text(lighter_page(path.read_text("utf-8"), path), encoding="utf-8")
     for path in [*(out / "_static").rglob("*.map"), out / "_static" / "scripts" / "fontawesome.js"]:
         path.unlink(missing_ok=True)
     used = names([*out.rglob("*.html"), *(out / "_static").rglob("*.js")])
@@ -59,14 +59,26 @@ def names(files: list[Path]) -> set[str]:
     return {name for file in files for name in NAME.findall(file.read_text("utf-8"))}
 
 
-def lighter_page(html: str, searches: bool) -> str:
-    """A page without the scripts and roles that it does not need; figures wait until they are near."""
+def lighter_page(html: str, path: Path) -> str:
+    """A page without the scripts and roles that it does not need; figures keep their place and come when they are near.
+
+    Args:
+        path: where it lies, to find its figures.
+    """
     html = NOT_NEEDED.sub("", html)
-    if not searches:
+    if path.name != "search.html":
         html = SEARCHING.sub("", html)
     html = ROLE.sub(r"\1", html)
-    html = FIGURE.sub('<img loading="lazy" ', html)
+    html = FIGURE.sub(lambda match: f'<img loading="lazy" {size(path.parent / match[1])}', html)
     return PICTURE.sub(lambda match: b64encode(lighter_picture(b64decode(match[0]))).decode("ascii"), html)
+
+
+def size(picture: Path) -> str:
+    """A picture's width and height as attributes, so that nothing moves when it comes."""
+    if picture.suffix != ".png" or not picture.is_file():
+        return ""
+    width, height = Image.open(picture).size
+    return f'width="{width}" height="{height}" '
 
 
 def lighter_styles(css: str, used: set[str]) -> str:

@@ -54,22 +54,23 @@ def test_a_page_loses_what_it_does_not_need() -> None:
         '  <script src="../_static/doctools.js"></script>\n'
     )
     doctools = '  <script src="../_static/doctools.js"></script>\n'
-    assert lighter_page(head, searches=False) == doctools
-    assert lighter_page(head, searches=True) == head.split("\n", 2)[2]
+    assert lighter_page(head, Path("index.html")) == doctools
+    assert lighter_page(head, Path("search.html")) == head.split("\n", 2)[2]
 
 
-def test_figures_wait_until_they_are_near_once() -> None:
-    page = '<img alt="a" src="../_images/1.png"><img src="../_static/logo.svg">'
-    lighter = lighter_page(page, searches=False)
-    assert lighter == '<img loading="lazy" alt="a" src="../_images/1.png"><img src="../_static/logo.svg">'
-    assert lighter_page(lighter, searches=False) == lighter
+def test_figures_keep_their_place_and_wait_until_they_are_near(tmp_path: Path) -> None:
+    (tmp_path / "_images").mkdir()
+    (tmp_path / "_images" / "1.png").write_bytes(gradient())
+    page = '<img alt="a" src="_images/1.png"><img src="_static/logo.svg">'
+    lighter = lighter_page(page, tmp_path / "index.html")
+    figure = '<img loading="lazy" width="300" height="200" alt="a" src="_images/1.png">'
+    assert lighter == figure + '<img src="_static/logo.svg">'
+    assert lighter_page(lighter, tmp_path / "index.html") == lighter
 
 
 def test_a_bibliography_is_no_list_without_items() -> None:
-    page = (
-        '<div role="list" class="citation-list"><div class="citation" role="doc-biblioentry"><ul role="list">'
-    )
-    lighter = lighter_page(page, searches=False)
+    page = '<div role="list" class="citation-list"><div class="citation" role="doc-biblioentry"><ul role="list">'
+    lighter = lighter_page(page, Path("index.html"))
     assert lighter == '<div class="citation-list"><div class="citation"><ul role="list">'
 
 
@@ -93,7 +94,7 @@ def test_a_picture_keeps_its_look_and_its_transparency() -> None:
 
 def test_a_picture_inside_of_a_page_is_made_lighter_too() -> None:
     page = f'<img src="data:image/png;base64,{b64encode(gradient()).decode()}">'
-    inside = lighter_page(page, searches=False).split(",")[1].rstrip('">')
+    inside = lighter_page(page, Path("index.html")).split(",")[1].rstrip('">')
     assert b64decode(inside) == lighter_picture(gradient())
 
 
