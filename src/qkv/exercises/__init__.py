@@ -9,7 +9,18 @@ from importlib import import_module
 from proctor import Exercise
 
 # The chapters that have exercises, in course order. _toc.yml owns the order; a test keeps the two equal.
-CHAPTERS = ("lookup", "scaling", "heads", "positions", "masks", "norm", "blocks", "training", "recurrence")
+CHAPTERS = (
+    "lookup",
+    "scaling",
+    "heads",
+    "positions",
+    "masks",
+    "norm",
+    "blocks",
+    "transformer",
+    "training",
+    "recurrence",
+)
 
 
 class UnknownExercise(LookupError):
