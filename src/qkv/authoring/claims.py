@@ -18,7 +18,7 @@ from dataclasses import dataclass
 LINE = re.compile(r"# (claim|says|verdict|measured): +(.+)")
 ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 VERDICT = re.compile(r"(holds|wrong)\b")
-NUMBER = r"[-−]?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?"
+NUMBER = r"[-−]?\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?"
 VALUE = re.compile(rf"\[[^\]]*\]|{NUMBER}(?: ± {NUMBER})?%?|[-−]?\b(?:True|False|nan|inf|\w+Error)\b")
 SLOT = re.compile(r"\{(?P<label>[^{}]+?)(?: #(?P<nth>\d+))?\}")
 

@@ -23,7 +23,7 @@ PRINTED = """ d   lengths       disagree
  8   from 0 to 2   0.51 ± 0.01
 64   from 0 to 2   0.49 ± 0.02
 d = 1: True, seeds [1, 2] at 3.5e-06, 12.5%
-d = 12: 1,024 of 2,048 are nan
+d = 12: 1,024 of 2,048, are nan
 mask 1
 mask and more -inf
 """
