@@ -147,7 +147,7 @@ def exponents(gradients: Mapping[str, Tensor], title: str) -> Figure:
         sizes = numbers[numbers != 0].abs().log2()
         counts = torch.histogram(sizes.float().cpu(), torch.tensor(edges, dtype=torch.float32)).hist / sizes.numel()
         lost = [GREY if left < low - 1 else BLUE for left in edges[:-1]]
-        axis.bar(edges[:-1], counts, width=0.9, align="edge", color=lost)
+        axis.bar(edges[:-1], counts.tolist(), width=0.9, align="edge", color=lost)
         for edge in (low, high):
             axis.axvline(edge, color=INK, linewidth=1.2, linestyle="--")
         axis.axvspan(low, low + 10, color=ORANGE, alpha=0.15, linewidth=0)
