@@ -18,6 +18,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+RESULTS = HERE / "RESULTS.md"
 sys.path.insert(0, str(HERE))
 
 import grading  # noqa: E402
@@ -29,9 +30,8 @@ def main() -> None:
     words.add_argument("--submissions", type=int, default=500, help="graded by qkv (default: 500)")
     words.add_argument("--theirs", type=int, default=6, help="graded by nbgrader and by otter (default: 6)")
     words.add_argument("--growth", default="20,200,2000", help="sizes of classes (default: 20,200,2000)")
-    words.add_argument("--only", help="names of the parts to run, e.g. grading,growth (default: all)")
+    words.add_argument("--only", choices=("grading", "growth", "model"), help="print one part, and write nothing")
     words.add_argument("--home", type=Path, help="where environments and classes go (default: a temporary folder)")
-    words.add_argument("--out", type=Path, default=HERE / "RESULTS.md")
     chosen = words.parse_args()
     home = chosen.home or Path(tempfile.gettempdir()) / "qkv-bench"
     home.mkdir(parents=True, exist_ok=True)
@@ -40,20 +40,18 @@ def main() -> None:
         "growth": lambda: grading.growth(home, [int(size) for size in chosen.growth.split(",")]),
         "model": speed.section,
     }
-    names = chosen.only.split(",") if chosen.only else list(parts)
-    busy = load()
-    made = [line for name in names for line in ["", *parts[name]()]]
-    text = "\n".join([*heading(busy), *made]) + "\n"
-    chosen.out.write_text(text, encoding="utf-8")
-    print(text)
+    chosen_parts = [parts[chosen.only]] if chosen.only else list(parts.values())
+    lines = [*heading(), *(line for part in chosen_parts for line in ["", *part()])]
+    print(*lines, sep="\n")
+    if not chosen.only:
+        RESULTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def heading(busy: str) -> list[str]:
-    day = f"{datetime.now(UTC):%Y-%m-%d}"
+def heading() -> list[str]:
     return [
         "# Benchmark",
         "",
-        f"{day}, {machine()}{busy}.",
+        f"{datetime.now(UTC):%Y-%m-%d}, {machine()}{load()}.",
         "Made by `make bench`. Seconds vary with the machine; ratios hold.",
     ]
 
@@ -67,7 +65,7 @@ def machine() -> str:
 
 
 def load() -> str:
-    """What else the machine was doing when this began."""
+    """What else the machine is doing."""
     return f", load {os.getloadavg()[0]:.1f} at the start" if hasattr(os, "getloadavg") else ""
 
 
