@@ -57,8 +57,8 @@ def test_mathematics_is_typeset(offline: Offline) -> None:
     for name in offline.pages:
         page = offline.open(name)
         assert "\\operatorname" not in page.locator("article").inner_text(), name
-        # a glyph that no style draws has no width
-        empty = page.locator("mjx-c").evaluate_all("all => all.filter(e => !e.getBoundingClientRect().width).length")
+        drawn = "getComputedStyle(e, '::before').content"
+        empty = page.locator("mjx-c").evaluate_all(f"all => all.filter(e => /^(none|normal)$/.test({drawn})).length")
         assert empty == 0, name
 
 
@@ -189,3 +189,16 @@ def test_text_can_be_read_against_its_ground(offline: Offline, phone: Offline) -
             for ratio, text in page.evaluate(script, selector):
                 theme = page.locator("html").get_attribute("data-theme")
                 assert ratio >= 4.5, f"{theme}: {selector} {text!r} has a contrast of {ratio:.1f}"
+
+
+def test_a_page_is_printed_in_light_colours_and_without_what_cannot_be_pressed(phone: Offline) -> None:
+    page = phone.open(FIRST)
+    assert page.locator("html").get_attribute("data-theme") == "dark"
+    page.emulate_media(media="print")
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("html").get_attribute("data-theme") == "light"
+    for hidden in (".bd-sidebar-primary", ".tag_solution details", ".qkv-live .controls", ".edition"):
+        assert not page.locator(hidden).first.is_visible(), hidden
+    assert page.locator(".qkv-live svg.drawing").first.is_visible()
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert page.locator("html").get_attribute("data-theme") == "dark"

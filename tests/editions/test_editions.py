@@ -12,6 +12,7 @@ import pytest
 from qkv import authoring, exercises
 from qkv.authoring.chapter import Code, Prose, Task, read
 from qkv.authoring.course import Chapter, Course
+from qkv.authoring.covers import cover
 
 ROOT = Path(__file__).resolve().parents[2]
 COURSE = Course(ROOT)
@@ -43,6 +44,7 @@ def test_the_first_page_leads_to_every_chapter() -> None:
     index = (ROOT / "book" / "index.md").read_text("utf-8")
     for chapter in CHAPTERS:
         assert f"](chapters/{chapter.name}.md)" in index
+        assert cover(ROOT, chapter.stem).is_file(), "each chapter has a drawing there: see covers.py"
 
 
 @each_chapter
