@@ -1,4 +1,4 @@
-"""Chapter 09: the schedule, label smoothing, accumulation, Adam, clipping, loss scaling."""
+"""Chapter 09: the schedule, Adam, label smoothing, accumulation, clipping, loss scaling."""
 
 from __future__ import annotations
 
@@ -113,6 +113,196 @@ def counted_from_zero(step: int, d_model: int, warmup: int) -> float:
     Here the first update is step 1 already; added again, every rate belongs to the next step.
     """
     return noam_rate(step + 1, d_model, warmup)
+
+
+# adam_step ------------------------------------------------------------------------------------------------------------
+
+stepping = Exercise(
+    adam_step,
+    section="Adam by hand",
+    hints=[
+        "Update the two running means first; the step uses the new ones.",
+        "After one step m is (1 - β₁)·grad, much too small. By what must it be divided to give grad back?",
+        "What is corrected is used for the step only; m and v are returned as they are kept.",
+    ],
+)
+
+
+def adam_arguments(step: int = 3) -> tuple[Any, ...]:
+    p, grad, m = (normal(3, 4, seed=name) for name in ("p", "grad", "m"))
+    return p, grad, m, normal(3, 4, seed="v").square(), step, 0.1
+
+
+def three(result: Any) -> Seen:
+    p, m, v = result
+    return {"p": p, "m": m, "v": v}
+
+
+@stepping.probe
+def third_step(adam_step: Any) -> Seen:
+    """the third step on 3 × 4 parameters"""
+    return three(adam_step(*adam_arguments()))
+
+
+@stepping.probe
+def first_step(adam_step: Any) -> Seen:
+    """the first step, from m = v = 0"""
+    p, grad = normal(5, seed="p"), normal(5, seed="grad")
+    return three(adam_step(p, grad, torch.zeros(5), torch.zeros(5), 1, 0.01))
+
+
+@stepping.probe
+def other_constants(adam_step: Any) -> Seen:
+    """other β₁ and β₂, and an eps that decides"""
+    return three(adam_step(*adam_arguments(7), beta1=0.5, beta2=0.75, eps=0.3))
+
+
+@stepping.probe
+def five_steps(adam_step: Any) -> Seen:
+    """five steps in a row"""
+    p, m, v = normal(4, seed="p"), torch.zeros(4), torch.zeros(4)
+    for step in range(1, 6):
+        p, m, v = adam_step(p, normal(4, seed=f"grad {step}"), m, v, step, 0.05)
+    return {"p": p, "m": m, "v": v}
+
+
+@stepping.probe
+def tiny_gradients(adam_step: Any) -> Seen:
+    """gradients of 1e-9, where eps decides"""
+    grad = normal(6, seed="grad", std=1e-9)
+    return three(adam_step(torch.zeros(6), grad, torch.zeros(6), torch.zeros(6), 1, 1.0))
+
+
+stepping.property(keeps_inputs(adam_arguments))
+stepping.property(same_in(torch.float64, adam_arguments))
+stepping.property(other_device(adam_arguments))
+
+
+def corrected(kept: Tensor, beta: float, step: int) -> Tensor:
+    return kept / (1 - beta**step)
+
+
+def divisor(square: Tensor, eps: float) -> Tensor:
+    return square.sqrt() + eps
+
+
+@stepping.assembled
+def adam_in_steps(
+    p: Tensor,
+    grad: Tensor,
+    m: Tensor,
+    v: Tensor,
+    step: int,
+    rate: float,
+    beta1: float = 0.9,
+    beta2: float = 0.98,
+    eps: float = 1e-9,
+    *,
+    correct: Any = corrected,
+    divide_by: Any = divisor,
+    move: Any = lambda p, change: p - change,
+) -> tuple[Tensor, Tensor, Tensor]:
+    m = beta1 * m + (1 - beta1) * grad
+    v = beta2 * v + (1 - beta2) * grad.square()
+    return move(p, rate * correct(m, beta1, step) / divide_by(correct(v, beta2, step), eps)), m, v
+
+
+@stepping.instead_of("correct")
+def not_corrected(kept: Tensor, beta: float, step: int) -> Tensor:
+    """You do not correct the running means.
+
+    They start at 0 and are too small at first, and v, with the longer memory, stays so for longer: after the first few
+    steps the step is up to 1.5 times too large (for β₂ = 0.98; six times for 0.999).
+    """
+    return kept
+
+
+@stepping.instead_of("correct")
+def corrected_for_the_step_before(kept: Tensor, beta: float, step: int) -> Tensor:
+    """You correct as if steps were counted from 0.
+
+    Here the first step is 1, and 1 - β¹ is what it needs.
+    """
+    return kept / (1 - beta ** (step + 1))
+
+
+@stepping.instead_of("divide_by")
+def eps_under_the_root(square: Tensor, eps: float) -> Tensor:
+    """You add eps under the root.
+
+    Under it eps acts like √eps, thirty thousand times as much for 1e-9. Adam adds it after the root.
+    """
+    return (square + eps).sqrt()
+
+
+@stepping.instead_of("divide_by")
+def root_forgotten(square: Tensor, eps: float) -> Tensor:
+    """You divide by the running mean of the squares; the root is missing.
+
+    With the root, the step does not depend on the gradient's scale. Without it, small gradients make huge steps.
+    """
+    return square + eps
+
+
+@stepping.instead_of("move")
+def uphill(p: Tensor, change: Tensor) -> Tensor:
+    """You add the step instead of subtracting it.
+
+    The gradient points to where the loss grows.
+    """
+    return p + change
+
+
+@stepping.misconception
+def corrected_means_kept(
+    p: Tensor, grad: Tensor, m: Tensor, v: Tensor, step: int, rate: float,
+    beta1: float = 0.9, beta2: float = 0.98, eps: float = 1e-9,
+) -> Any:  # fmt: skip
+    """You return the corrected means.
+
+    The next step would correct them again. Keep them as they are; the correction is for this step only.
+    """
+    p, m, v = adam_step(p, grad, m, v, step, rate, beta1, beta2, eps)
+    return p, corrected(m, beta1, step), corrected(v, beta2, step)
+
+
+@stepping.misconception
+def betas_exchanged(
+    p: Tensor, grad: Tensor, m: Tensor, v: Tensor, step: int, rate: float,
+    beta1: float = 0.9, beta2: float = 0.98, eps: float = 1e-9,
+) -> Any:  # fmt: skip
+    """You exchange β₁ and β₂.
+
+    β₁ belongs to the mean of the gradient, β₂, the longer memory, to the mean of its square.
+    """
+    return adam_step(p, grad, m, v, step, rate, beta2, beta1, eps)
+
+
+@stepping.misconception
+def gradient_instead_of_mean(
+    p: Tensor, grad: Tensor, m: Tensor, v: Tensor, step: int, rate: float,
+    beta1: float = 0.9, beta2: float = 0.98, eps: float = 1e-9,
+) -> Any:  # fmt: skip
+    """You step along the gradient of this batch; the running mean m is kept but not used.
+
+    That is RMSProp. Adam steps along the mean, which forgets the noise of single batches.
+    """
+    _, m, v = adam_step(p, grad, m, v, step, rate, beta1, beta2, eps)
+    return p - rate * grad / divisor(corrected(v, beta2, step), eps), m, v
+
+
+@stepping.misconception
+def gradient_not_squared(
+    p: Tensor, grad: Tensor, m: Tensor, v: Tensor, step: int, rate: float,
+    beta1: float = 0.9, beta2: float = 0.98, eps: float = 1e-9,
+) -> Any:  # fmt: skip
+    """Your v averages the size of the gradient, not its square.
+
+    Then √v is no measure of the gradient's size: a gradient ten times as large would still change the step.
+    """
+    m = beta1 * m + (1 - beta1) * grad
+    v = beta2 * v + (1 - beta2) * grad.abs()
+    return p - rate * corrected(m, beta1, step) / divisor(corrected(v, beta2, step), eps), m, v
 
 
 # label_smoothing_loss -------------------------------------------------------------------------------------------------
@@ -460,196 +650,6 @@ def sum_returned(model: nn.Module, loss_sum: Any, batches: Any) -> float:
     total, tokens, _ = walk(model, loss_sum, batches, lambda loss, count: loss)
     divide(model, tokens)
     return total
-
-
-# adam_step ------------------------------------------------------------------------------------------------------------
-
-stepping = Exercise(
-    adam_step,
-    section="Adam by hand",
-    hints=[
-        "Update the two running means first; the step uses the new ones.",
-        "After one step m is (1 - β₁)·grad, much too small. By what must it be divided to give grad back?",
-        "What is corrected is used for the step only; m and v are returned as they are kept.",
-    ],
-)
-
-
-def adam_arguments(step: int = 3) -> tuple[Any, ...]:
-    p, grad, m = (normal(3, 4, seed=name) for name in ("p", "grad", "m"))
-    return p, grad, m, normal(3, 4, seed="v").square(), step, 0.1
-
-
-def three(result: Any) -> Seen:
-    p, m, v = result
-    return {"p": p, "m": m, "v": v}
-
-
-@stepping.probe
-def third_step(adam_step: Any) -> Seen:
-    """the third step on 3 × 4 parameters"""
-    return three(adam_step(*adam_arguments()))
-
-
-@stepping.probe
-def first_step(adam_step: Any) -> Seen:
-    """the first step, from m = v = 0"""
-    p, grad = normal(5, seed="p"), normal(5, seed="grad")
-    return three(adam_step(p, grad, torch.zeros(5), torch.zeros(5), 1, 0.01))
-
-
-@stepping.probe
-def other_constants(adam_step: Any) -> Seen:
-    """other β₁ and β₂, and an eps that decides"""
-    return three(adam_step(*adam_arguments(7), beta1=0.5, beta2=0.75, eps=0.3))
-
-
-@stepping.probe
-def five_steps(adam_step: Any) -> Seen:
-    """five steps in a row"""
-    p, m, v = normal(4, seed="p"), torch.zeros(4), torch.zeros(4)
-    for step in range(1, 6):
-        p, m, v = adam_step(p, normal(4, seed=f"grad {step}"), m, v, step, 0.05)
-    return {"p": p, "m": m, "v": v}
-
-
-@stepping.probe
-def tiny_gradients(adam_step: Any) -> Seen:
-    """gradients of 1e-9, where eps decides"""
-    grad = normal(6, seed="grad", std=1e-9)
-    return three(adam_step(torch.zeros(6), grad, torch.zeros(6), torch.zeros(6), 1, 1.0))
-
-
-stepping.property(keeps_inputs(adam_arguments))
-stepping.property(same_in(torch.float64, adam_arguments))
-stepping.property(other_device(adam_arguments))
-
-
-def corrected(kept: Tensor, beta: float, step: int) -> Tensor:
-    return kept / (1 - beta**step)
-
-
-def divisor(square: Tensor, eps: float) -> Tensor:
-    return square.sqrt() + eps
-
-
-@stepping.assembled
-def adam_in_steps(
-    p: Tensor,
-    grad: Tensor,
-    m: Tensor,
-    v: Tensor,
-    step: int,
-    rate: float,
-    beta1: float = 0.9,
-    beta2: float = 0.98,
-    eps: float = 1e-9,
-    *,
-    correct: Any = corrected,
-    divide_by: Any = divisor,
-    move: Any = lambda p, change: p - change,
-) -> tuple[Tensor, Tensor, Tensor]:
-    m = beta1 * m + (1 - beta1) * grad
-    v = beta2 * v + (1 - beta2) * grad.square()
-    return move(p, rate * correct(m, beta1, step) / divide_by(correct(v, beta2, step), eps)), m, v
-
-
-@stepping.instead_of("correct")
-def not_corrected(kept: Tensor, beta: float, step: int) -> Tensor:
-    """You do not correct the running means.
-
-    They start at 0 and are too small at first, and v, with the longer memory, stays so for longer: after the first few
-    steps the step is up to 1.5 times too large (for β₂ = 0.98; six times for 0.999).
-    """
-    return kept
-
-
-@stepping.instead_of("correct")
-def corrected_for_the_step_before(kept: Tensor, beta: float, step: int) -> Tensor:
-    """You correct as if steps were counted from 0.
-
-    Here the first step is 1, and 1 - β¹ is what it needs.
-    """
-    return kept / (1 - beta ** (step + 1))
-
-
-@stepping.instead_of("divide_by")
-def eps_under_the_root(square: Tensor, eps: float) -> Tensor:
-    """You add eps under the root.
-
-    Under it eps acts like √eps, thirty thousand times as much for 1e-9. Adam adds it after the root.
-    """
-    return (square + eps).sqrt()
-
-
-@stepping.instead_of("divide_by")
-def root_forgotten(square: Tensor, eps: float) -> Tensor:
-    """You divide by the running mean of the squares; the root is missing.
-
-    With the root, the step does not depend on the gradient's scale. Without it, small gradients make huge steps.
-    """
-    return square + eps
-
-
-@stepping.instead_of("move")
-def uphill(p: Tensor, change: Tensor) -> Tensor:
-    """You add the step instead of subtracting it.
-
-    The gradient points to where the loss grows.
-    """
-    return p + change
-
-
-@stepping.misconception
-def corrected_means_kept(
-    p: Tensor, grad: Tensor, m: Tensor, v: Tensor, step: int, rate: float,
-    beta1: float = 0.9, beta2: float = 0.98, eps: float = 1e-9,
-) -> Any:  # fmt: skip
-    """You return the corrected means.
-
-    The next step would correct them again. Keep them as they are; the correction is for this step only.
-    """
-    p, m, v = adam_step(p, grad, m, v, step, rate, beta1, beta2, eps)
-    return p, corrected(m, beta1, step), corrected(v, beta2, step)
-
-
-@stepping.misconception
-def betas_exchanged(
-    p: Tensor, grad: Tensor, m: Tensor, v: Tensor, step: int, rate: float,
-    beta1: float = 0.9, beta2: float = 0.98, eps: float = 1e-9,
-) -> Any:  # fmt: skip
-    """You exchange β₁ and β₂.
-
-    β₁ belongs to the mean of the gradient, β₂, the longer memory, to the mean of its square.
-    """
-    return adam_step(p, grad, m, v, step, rate, beta2, beta1, eps)
-
-
-@stepping.misconception
-def gradient_instead_of_mean(
-    p: Tensor, grad: Tensor, m: Tensor, v: Tensor, step: int, rate: float,
-    beta1: float = 0.9, beta2: float = 0.98, eps: float = 1e-9,
-) -> Any:  # fmt: skip
-    """You step along the gradient of this batch; the running mean m is kept but not used.
-
-    That is RMSProp. Adam steps along the mean, which forgets the noise of single batches.
-    """
-    _, m, v = adam_step(p, grad, m, v, step, rate, beta1, beta2, eps)
-    return p - rate * grad / divisor(corrected(v, beta2, step), eps), m, v
-
-
-@stepping.misconception
-def gradient_not_squared(
-    p: Tensor, grad: Tensor, m: Tensor, v: Tensor, step: int, rate: float,
-    beta1: float = 0.9, beta2: float = 0.98, eps: float = 1e-9,
-) -> Any:  # fmt: skip
-    """Your v averages the size of the gradient, not its square.
-
-    Then √v is no measure of the gradient's size: a gradient ten times as large would still change the step.
-    """
-    m = beta1 * m + (1 - beta1) * grad
-    v = beta2 * v + (1 - beta2) * grad.abs()
-    return p - rate * corrected(m, beta1, step) / divisor(corrected(v, beta2, step), eps), m, v
 
 
 # clip_gradients -------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Training: the schedule, the loss, the optimiser, and the arithmetic between them.
+"""Training: the schedule, the optimiser, the loss, and the arithmetic between them.
 
 Vaswani et al. 2017, section 5; Kingma and Ba 2015 (Adam); Szegedy et al. 2016 (label smoothing); Pascanu et al. 2013
 (clipping); Micikevicius et al. 2018 (loss scaling). Shapes: see model/__init__.py.
@@ -29,6 +29,41 @@ def noam_rate(step: int, d_model: int, warmup: int) -> float:
         the learning rate, a float.
     """
     return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
+
+
+@expects(p="...", grad="...", m="...", v="...", step="positive")
+def adam_step(
+    p: Tensor,
+    grad: Tensor,
+    m: Tensor,
+    v: Tensor,
+    step: int,
+    rate: float,
+    beta1: float = 0.9,
+    beta2: float = 0.98,
+    eps: float = 1e-9,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Take one step of Adam.
+
+    Args:
+        p: parameters (...).
+        grad: their gradient (...).
+        m: running mean of the gradient (...), 0 before the first step.
+        v: running mean of its square (...), 0 before the first step.
+        step: number of this step, counted from 1.
+        rate: learning rate.
+        beta1: how much of m is kept.
+        beta2: how much of v is kept.
+        eps: added to the root.
+
+    Returns:
+        the new p, m and v; m and v as they are kept, without the correction.
+    """
+    m = beta1 * m + (1 - beta1) * grad
+    v = beta2 * v + (1 - beta2) * grad.square()
+    mean = m / (1 - beta1**step)  # m began at 0 and is too small at first
+    square = v / (1 - beta2**step)
+    return p - rate * mean / (square.sqrt() + eps), m, v
 
 
 @expects(logits="... classes", targets="int: ...")
@@ -92,41 +127,6 @@ def accumulate_gradients(
         if parameter.grad is not None:
             parameter.grad /= tokens
     return total / tokens
-
-
-@expects(p="...", grad="...", m="...", v="...", step="positive")
-def adam_step(
-    p: Tensor,
-    grad: Tensor,
-    m: Tensor,
-    v: Tensor,
-    step: int,
-    rate: float,
-    beta1: float = 0.9,
-    beta2: float = 0.98,
-    eps: float = 1e-9,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Take one step of Adam.
-
-    Args:
-        p: parameters (...).
-        grad: their gradient (...).
-        m: running mean of the gradient (...), 0 before the first step.
-        v: running mean of its square (...), 0 before the first step.
-        step: number of this step, counted from 1.
-        rate: learning rate.
-        beta1: how much of m is kept.
-        beta2: how much of v is kept.
-        eps: added to the root.
-
-    Returns:
-        the new p, m and v; m and v as they are kept, without the correction.
-    """
-    m = beta1 * m + (1 - beta1) * grad
-    v = beta2 * v + (1 - beta2) * grad.square()
-    mean = m / (1 - beta1**step)  # m began at 0 and is too small at first
-    square = v / (1 - beta2**step)
-    return p - rate * mean / (square.sqrt() + eps), m, v
 
 
 def clip_gradients(
