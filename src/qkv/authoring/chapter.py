@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import jupytext
 import nbformat
 
-from qkv.authoring.claims import Claim, take_claims, without_measured
+from qkv.authoring.claims import Claim, take_claims, without_findings
 from qkv.authoring.course import AuthoringError, Chapter, Course, Facts
 from qkv.authoring.definitions import Definition, definition
 
@@ -25,12 +25,13 @@ class Prose:
 
 @dataclass(frozen=True)
 class Code:
-    """A code cell that is the same in every edition, and the claims that it measures."""
+    """A code cell that is the same in every edition, the claims that it measures, and the cell without their lines."""
 
     source: str
     line: int
-    tags: tuple[str, ...] = ()
-    claims: tuple[Claim, ...] = ()
+    tags: tuple[str, ...]
+    claims: tuple[Claim, ...]
+    bare: str
 
 
 @dataclass(frozen=True)
@@ -89,10 +90,10 @@ def _parts(notebook: nbformat.NotebookNode, lines: list[str], chapter: Chapter, 
         line = start  # of the fence; the map has the first line inside it
         if "exercise" not in tags:
             try:
-                claims, _ = take_claims(cell.source)
+                claims, bare = take_claims(cell.source)
             except ValueError as error:
                 raise AuthoringError(f"{chapter.where(line)}: {error}") from None
-            yield Code(without_measured(cell.source), line, tags, tuple(claims))
+            yield Code(without_findings(cell.source), line, tags, tuple(claims), bare)
             continue
         name = cell.source.strip()
         if not name.isidentifier():

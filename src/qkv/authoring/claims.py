@@ -104,11 +104,11 @@ def take_claims(source: str) -> tuple[list[Claim], str]:
     return [_claim(head) for head in heads], "\n".join(lines) if heads else source
 
 
-def without_measured(source: str) -> str:
-    """The cell as editions show it: where its numbers stand is for the ledger alone."""
+def without_findings(source: str) -> str:
+    """The cell as editions show it, with what people say: whoever runs it should not read the verdict first."""
     lines = source.splitlines()
     head = next((n for n, line in enumerate(lines) if not LINE.fullmatch(line.rstrip())), len(lines))
-    kept = [line for line in lines[:head] if not line.startswith("# measured:")]
+    kept = [line for line in lines[:head] if not line.startswith(("# verdict:", "# measured:"))]
     return "\n".join([*kept, *lines[head:]]) if head else source
 
 

@@ -14,7 +14,6 @@ import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from qkv.authoring.chapter import Code, Prose, Task, read
-from qkv.authoring.claims import take_claims
 from qkv.authoring.course import AuthoringError, Chapter, Course, Facts
 from qkv.authoring.editions import METADATA
 from qkv.authoring.reading import shorten_alt
@@ -41,14 +40,11 @@ def page(text: str, root: str, name: str) -> nbformat.NotebookNode:
         cells.append(cell)
         lines.append(line - 2)  # MyST-NB adds 2 to count from 1
 
-    def add_run(source: str, line: int, **metadata: Any) -> None:
+    def add_run(source: str, line: int, shown: str | None = None, **metadata: Any) -> None:
         stored = runs.pop(0) if runs else None
         if stored is None or stored.source != source:
             raise _stale(chapter, f"the cell at line {line} was not run as it stands now")
-        claims, code = take_claims(source)
-        add(new_code_cell(shorten_alt(code), metadata=metadata, outputs=stored.outputs), line)
-        for claim in claims:  # below the result, so that nobody reads a verdict first
-            add(new_markdown_cell(claim.box), line)
+        add(new_code_cell(shorten_alt(shown or source), metadata=metadata, outputs=stored.outputs), line)
 
     for part in parts:
         if isinstance(part, Prose):
@@ -56,7 +52,9 @@ def page(text: str, root: str, name: str) -> nbformat.NotebookNode:
         elif isinstance(part, Code) and "setup" in part.tags:
             add_run(part.source, part.line, **_folded("setup", "Show imports", "Hide imports"))
         elif isinstance(part, Code):
-            add_run(part.source, part.line, tags=list(part.tags))
+            add_run(part.source, part.line, part.bare, tags=list(part.tags))
+            for claim in part.claims:  # below the result, so that nobody reads a verdict first
+                add(new_markdown_cell(claim.box), part.line)
         else:
             add(new_markdown_cell(_card(part)), part.line)
             add_run(part.definition.solved, part.line, **_folded("solution", "Show solution", "Hide solution"))

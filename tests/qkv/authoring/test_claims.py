@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from qkv.authoring.claims import Claim, take_claims, without_measured
+from qkv.authoring.claims import Claim, take_claims, without_findings
 
 CELL = """# claim: dot-is-direction
 # says: A large dot product means the same direction.
@@ -48,11 +48,18 @@ def test_claims_are_taken_from_the_head_of_their_cell() -> None:
 def test_a_cell_without_claims_stays_as_it_is() -> None:
     for source in ("x = 1\n", "# a comment\nx = 1", "x = 1\n# claim: a\n# says: b\n# verdict: c"):
         assert take_claims(source) == ([], source)
-        assert without_measured(source) == source
+        assert without_findings(source) == source
 
 
-def test_editions_do_not_show_where_numbers_stand() -> None:
-    assert without_measured(CELL) == CELL.replace("# measured: they disagree in {8 from 0 to 2}\n", "").rstrip("\n")
+def test_editions_show_what_people_say_and_not_what_was_found() -> None:
+    assert without_findings(CELL).splitlines() == [
+        "# claim: dot-is-direction",
+        "# says: A large dot product means the same direction.",
+        "# claim: second",
+        "# says: Two claims may share a cell.",
+        "x = 1",
+        "# says: not here",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -92,12 +92,12 @@ def test_the_number_is_the_one_that_is_stored(claimed: Course) -> None:
     assert "the sum is 7" in ledger(claimed)
 
 
-def test_where_the_number_stands_is_in_no_edition(claimed: Course) -> None:
+def test_verdict_and_number_are_in_no_edition(claimed: Course) -> None:
     chapter = claimed.chapters(["second"])[0]
     for path in (chapter.student, chapter.solved):
         sources = [cell.source for cell in nbformat.read(path, as_version=4).cells]
-        assert any("# verdict: holds" in source for source in sources)
-        assert not any("measured" in source for source in sources)
+        assert any("# says: " in source for source in sources)
+        assert not any("# verdict" in source or "measured" in source for source in sources)
     edit(claimed, "the sum is", "together:")
     assert run(claimed, check=True)[0] == 0  # nothing is stale, the book alone is to be made again
     assert "together: 2" in ledger(claimed)
