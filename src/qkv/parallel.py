@@ -84,9 +84,9 @@ def share_gradients(model: nn.Module, mine: int) -> None:
 def average_gradients(model: nn.Module) -> None:
     """Average the processes' gradients, as if each had as many tokens as any other."""
     for parameter in model.parameters():
-        dist.all_reduce(parameter.grad)
-        assert parameter.grad is not None
-        parameter.grad /= dist.get_world_size()
+        if parameter.grad is not None:
+            dist.all_reduce(parameter.grad)
+            parameter.grad /= dist.get_world_size()
 
 
 def weighted(model: nn.Module, part: Sequence[Tensor]) -> None:
