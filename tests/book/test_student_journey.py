@@ -11,11 +11,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import nbformat
 import pytest
+from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from qkv import exercises, serve
 from qkv.authoring.definitions import definition
+from qkv.authoring.editions import METADATA
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ElementHandle, Locator, Page
@@ -118,6 +121,29 @@ def test_from_not_started_to_passed(browser: Browser, lab: serve.Lab, root: Path
         raise
     finally:
         context.close()
+
+
+LIVE = """from qkv.figures.positions import wavelengths
+wavelengths()"""
+
+
+def test_a_live_figure_moves_in_jupyterlab(browser: Browser, lab: serve.Lab, tmp_path: Path) -> None:
+    cell = new_code_cell(LIVE)
+    nbformat.write(new_notebook(cells=[cell], metadata=METADATA), tmp_path / "notebooks" / "live.ipynb")
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.goto(lab.address.replace("/lab?", "/lab/tree/live.ipynb?"))
+    page.get_by_text("Python 3 (ipykernel) | Idle").wait_for(timeout=PATIENCE)
+    page.locator(".jp-Notebook .jp-Cell").first.click()
+    page.keyboard.press("Control+Enter")
+    figure = page.locator(".qkv-live[data-live]")
+    figure.locator("svg.drawing").wait_for(timeout=PATIENCE)
+    assert not figure.locator(".still").is_visible()
+    before = figure.locator(".said").inner_text()
+    figure.locator("input[name=trained]").focus()
+    page.keyboard.press("ArrowRight")
+    assert figure.locator(".said").inner_text() != before
+    context.close()
 
 
 def walk(page: Page, lab: serve.Lab, root: Path) -> None:

@@ -23,6 +23,7 @@ function live(called, draw, data) {
       }
       input.name = control.name;
       input.dataset.values = JSON.stringify(control.values);
+      input.dataset.lmSuppressShortcuts = "yes"; // in JupyterLab, arrow keys are for the slider, not for the next cell
       return input;
     });
     const svg = root.appendChild(document.createElementNS("http://www.w3.org/2000/svg", "svg"));
