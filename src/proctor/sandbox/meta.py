@@ -11,6 +11,9 @@ from typing import Any
 
 import torch
 
+# no kernels of their own, but torch composes them of others that work here; attention is full of them
+COMPOSED = {"_unsafe_view", "empty_like", "logsumexp", "masked_fill.Scalar", "masked_fill.Tensor"}
+
 _kept: list[torch.library.Library] = []  # what a library registers goes when it goes
 
 
@@ -20,7 +23,8 @@ def prefer_kernels() -> None:
         return
     with contextlib.suppress(AttributeError, KeyError):
         python = torch._meta_registrations._meta_lib_dont_use_me_use_register_meta
-        versions = [_version(key.split("/")[1]) for key in python._op_impls]
+        names = {key.split("/")[1] for key in python._op_impls}  # "aten/add.Tensor/Meta"
+        versions = [_version(name) for name in names - COMPOSED]
         python._destroy()
         _kept.append(torch.library.Library("aten", "IMPL", "Meta"))
         for operator, function in versions:
