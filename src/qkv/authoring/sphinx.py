@@ -131,12 +131,13 @@ def offer_student_edition(app: Sphinx, pagename: str, template: str, context: di
     chapter = chapter_of(app, pagename)
     for button in context.get("header_buttons", []):
         if button.get("label") == "download-buttons":
-            button["buttons"] = [b for b in button["buttons"] if b.get("label") == "download-pdf-button"]
+            printing = [b for b in button["buttons"] if b.get("label") == "download-pdf-button"]
+            button["buttons"] = [{**b, "text": "Print, or save as PDF"} for b in printing]
             if chapter:
                 notebook = {
                     "type": "link",
                     "url": context["pathto"](f"notebooks/{chapter.name}.ipynb", 1),
-                    "text": ".ipynb",
+                    "text": "Notebook",
                     "icon": "fas fa-code",
                     "tooltip": "Download the notebook to work in",
                     "label": "download-notebook-button",
