@@ -75,7 +75,7 @@ def label_smoothing_loss(
 ) -> Tensor:
     """Ask for a little less than certainty: spread epsilon over all classes.
 
-    The target is (1 - epsilon) times one-hot, plus epsilon / classes everywhere.
+    The target is (1 - epsilon) · one-hot, plus epsilon / classes everywhere.
 
     Args:
         logits: scores of every class (..., classes), as large as ±1e4.
@@ -158,16 +158,16 @@ def scaled_backward(
 
     Args:
         loss: a scalar () that depends on the parameters.
-        parameters: by what to differentiate, of any shapes and floating dtypes.
+        parameters: by what to differentiate; any shapes and floating dtypes.
         scale: the loss is multiplied by this before the way back, and the
             gradients are divided by it after.
-        good_steps: how many steps in a row had finite gradients, since the scale
-            last changed.
+        good_steps: how many steps in a row had finite gradients, since the
+            scale last changed.
         interval: after so many good steps the scale is doubled.
 
     Returns:
-        the gradients in float32, or None if any is not finite: then this step is
-        to be skipped. The scale for the next step: halved after a bad step,
+        the gradients in float32, or None if any is not finite: then this step
+        is to be skipped. The scale for the next step: halved after a bad step,
         doubled after `interval` good ones. And the new count of good steps.
     """
     scaled = torch.autograd.grad(loss * scale, parameters)
