@@ -164,6 +164,16 @@ def test_each_chapter_offers_its_student_edition(html: Path, root: Path) -> None
         assert (html / "notebooks" / f"{chapter.name}.ipynb").read_bytes() == chapter.student.read_bytes()
 
 
+def test_the_first_page_has_a_drawing_for_each_chapter(html: Path, root: Path) -> None:
+    page = BeautifulSoup((html / "book" / "index.html").read_text("utf-8"), "html.parser")
+    for chapter in authoring.Course(root).chapters():
+        cards = [
+            li for li in page.select("ol.chapters > li") if li.select_one(f'a[href="chapters/{chapter.name}.html"]')
+        ]
+        assert len(cards) == 1, chapter.name
+        assert cards[0].select_one("svg.chapter[aria-hidden=true]"), chapter.name
+
+
 def test_text_can_be_read_against_its_ground(offline: Offline, phone: Offline) -> None:
     """Contrast of at least 4.5 (AA) for what we coloured ourselves, in light and in dark."""
     script = """selector => {

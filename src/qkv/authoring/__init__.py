@@ -8,7 +8,8 @@
 6. `building` writes what changed: `qkv build`;
 7. `claims` reads what a cell has measured, `ledger` makes the page of all claims, `bibliography` knows what is cited;
 8. `page` and `sphinx` hand MyST-NB each chapter with the outputs of the solved edition: `jupyter-book build .`;
-   `reading` spares its readers what is there for machines;
+   `reading` spares its readers what is there for machines, `mathematics` sets formulas, `covers` puts a drawing beside
+   each chapter's line on the first page, `lightness` leaves out what no page uses;
 9. `publishing` runs that build strictly: `qkv book`.
 """
 
