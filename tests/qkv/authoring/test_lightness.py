@@ -74,20 +74,27 @@ def test_a_bibliography_is_no_list_without_items() -> None:
     assert lighter == '<div class="citation-list"><div class="citation"><ul role="list">'
 
 
+AREA = (222, 235, 247, 255)  # a pale blue: which side of 0 a cell of a map is on
+
+
 def gradient() -> bytes:
-    picture = Image.radial_gradient("L").resize((300, 200)).convert("RGBA")
+    """Many shades, an area of one colour, and a clear corner."""
+    round_about, down = (make("L").resize((300, 200)) for make in (Image.radial_gradient, Image.linear_gradient))
+    picture = Image.merge("RGBA", [round_about, down, down.rotate(180), Image.new("L", (300, 200), 255)])
+    picture.paste(AREA, (200, 150, 240, 190))
     picture.putpixel((0, 0), (0, 0, 0, 0))
     file = BytesIO()
     picture.save(file, format="PNG")
     return file.getvalue()
 
 
-def test_a_picture_keeps_its_look_and_its_transparency() -> None:
+def test_a_picture_keeps_its_look_its_areas_and_its_transparency() -> None:
     before = Image.open(BytesIO(gradient()))
     png = lighter_picture(gradient())
     after = Image.open(BytesIO(png)).convert("RGBA")
     assert len(png) < len(gradient())
     assert after.getpixel((0, 0)) == (0, 0, 0, 0)
+    assert after.getpixel((220, 170)) == AREA
     assert max(high for _, high in ImageChops.difference(before, after).getextrema()) < 24
     assert lighter_picture(png) == png
 
