@@ -117,7 +117,9 @@ def report(outcome: Outcome, out: Path) -> int:
     students = len(tally.standings)
     states = tally.states()
     mean = sum(s.total for s in tally.standings) / max(students, 1)
-    click.echo(f"{students} students, {mean:.4g} of {tally.points:g} points on average.")
+    click.echo(
+        f"{students} {'student' if students == 1 else 'students'}, {mean:.4g} of {tally.points:g} points on average."
+    )
     for mistake in tally.mistakes()[:3]:
         click.echo(f"  {mistake.count} × {mistake.exercise}: {mistake.sentence}")
     if outcome.earlier is not None:

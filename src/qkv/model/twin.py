@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from typing import cast
 
@@ -29,18 +30,20 @@ class TorchTransformer(nn.Module):
         self.source_table = nn.Parameter(model.source_table.detach().clone())
         self.target_table = nn.Parameter(model.target_table.detach().clone())
         self.register_buffer("positions", model.positions, persistent=False)
-        self.layers = nn.Transformer(
-            model.source_table.shape[1],
-            encoder[0].attention.n_heads,
-            len(encoder),
-            len(decoder),
-            encoder[0].feed_forward.up.out_features,
-            dropout=0.0,
-            activation="gelu",
-            batch_first=True,
-            norm_first=True,
-            dtype=model.source_table.dtype,
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about a short cut that torch does not take here
+            self.layers = nn.Transformer(
+                model.source_table.shape[1],
+                encoder[0].attention.n_heads,
+                len(encoder),
+                len(decoder),
+                encoder[0].feed_forward.up.out_features,
+                dropout=0.0,
+                activation="gelu",
+                batch_first=True,
+                norm_first=True,
+                dtype=model.source_table.dtype,
+            )
         for encoder_layer, theirs in zip(encoder, self.layers.encoder.layers, strict=True):
             copy_encoder_layer(encoder_layer, theirs)
         for decoder_layer, theirs in zip(decoder, self.layers.decoder.layers, strict=True):

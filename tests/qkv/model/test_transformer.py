@@ -10,9 +10,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from qkv.model.blocks import FeedForward
-from qkv.model.heads import MultiHeadAttention
 from qkv.model.transformer import Step, Transformer, beam_search, embed, greedy_decode, shift_right
+from qkv.model.twin import TorchTransformer
 
 FLOATS = {torch.float64: 1e-12, torch.float32: 2e-6}
 BATCH, SOURCE, TARGET = 3, 5, 4
@@ -115,51 +114,6 @@ def sentences() -> tuple[Tensor, Tensor]:
 
 
 REAL = torch.arange(SOURCE) < torch.tensor([5, 2, 3])[:, None, None]  # (batch, 1, source)
-HIDE = ~torch.ones(TARGET, TARGET).tril().bool()  # torch's True means "may not"
-
-
-def copy_attention(theirs: nn.MultiheadAttention, ours: MultiHeadAttention) -> None:
-    three = ours.q_proj, ours.k_proj, ours.v_proj
-    theirs.in_proj_weight.copy_(torch.cat([p.weight for p in three]))
-    theirs.in_proj_bias.copy_(torch.cat([p.bias for p in three]))
-    theirs.out_proj.load_state_dict(ours.out_proj.state_dict())
-
-
-def copy_rest(theirs: nn.Module, ours: nn.Module, norms: tuple[str, ...]) -> None:
-    network: FeedForward = ours.feed_forward
-    theirs.linear1.load_state_dict(network.up.state_dict())
-    theirs.linear2.load_state_dict(network.down.state_dict())
-    for name in norms:
-        getattr(theirs, name).load_state_dict(getattr(ours, name).state_dict())
-
-
-@torch.no_grad()
-def torchs(ours: Transformer, dtype: torch.dtype) -> nn.Transformer:
-    options = {"dropout": 0.0, "activation": "gelu", "batch_first": True, "norm_first": True, "dtype": dtype}
-    theirs = nn.Transformer(D_MODEL, N_HEADS, N_LAYERS, N_LAYERS, D_FF, **options)
-    for layer, own in zip(theirs.encoder.layers, ours.encoder, strict=True):
-        copy_attention(layer.self_attn, own.attention)
-        copy_rest(layer, own, ("norm1", "norm2"))
-    for layer, own in zip(theirs.decoder.layers, ours.decoder, strict=True):
-        copy_attention(layer.self_attn, own.self_attention)
-        copy_attention(layer.multihead_attn, own.cross_attention)
-        copy_rest(layer, own, ("norm1", "norm2", "norm3"))
-    theirs.encoder.norm.load_state_dict(ours.encoder_norm.state_dict())
-    theirs.decoder.norm.load_state_dict(ours.decoder_norm.state_dict())
-    return theirs
-
-
-def expected_logits(ours: Transformer, dtype: torch.dtype, mask: Tensor | None) -> Tensor:
-    """The same by torch's machine; its embedding and output are written out here."""
-    source, inputs = sentences()
-    vectors = [
-        table[tokens] * D_MODEL**0.5 + ours.positions[: tokens.shape[1]]
-        for table, tokens in ((ours.source_table, source), (ours.target_table, inputs))
-    ]
-    hidden = None if mask is None else ~mask[:, 0]
-    theirs = torchs(ours, dtype)
-    found = theirs(*vectors, tgt_mask=HIDE, src_key_padding_mask=hidden, memory_key_padding_mask=hidden)
-    return found @ ours.target_table.T
 
 
 def off(found: Tensor, expected: Tensor) -> float:
@@ -172,14 +126,16 @@ def test_the_machine_is_torch_s(mask, dtype):
     ours = machine(dtype)
     found = ours(*sentences(), mask)
     assert (found.dtype, found.shape) == (dtype, (BATCH, TARGET, TARGET_VOCAB))
-    assert off(found, expected_logits(ours, dtype, mask)) < FLOATS[dtype]
+    assert off(found, TorchTransformer(ours)(*sentences(), mask)) < FLOATS[dtype]
 
 
 def test_gradients_are_torch_s_too():
-    ours, theirs = machine(), machine()
+    ours = machine()
+    theirs = TorchTransformer(ours)
+    assert sum(p.numel() for p in theirs.parameters()) == sum(p.numel() for p in ours.parameters())
     weights = drawn(BATCH, TARGET, TARGET_VOCAB, seed=22)
-    (ours(*sentences(), REAL) * weights).sum().backward()
-    (expected_logits(theirs, torch.float64, REAL) * weights).sum().backward()
+    for model in (ours, theirs):
+        (model(*sentences(), REAL) * weights).sum().backward()
     for name in ("source_table", "target_table"):
         torch.testing.assert_close(getattr(ours, name).grad, getattr(theirs, name).grad)
 
@@ -254,7 +210,7 @@ def test_what_the_machine_refuses():
     refuses(ValueError, words, Transformer, 9, 7, 7, 1, 17, 2)
     model, (source, inputs) = machine(), sentences()
     words = "encode: mask has shape (4, 4), which does not broadcast to (batch, source, source) = (3, 5, 5)."
-    refuses(ValueError, words, model.encode, source, ~HIDE)
+    refuses(ValueError, words, model.encode, source, torch.ones(TARGET, TARGET).bool())
     words = (
         "decode: memory has shape (2, 5, 12), so batch = 2; expected batch = 3, as inputs has it. "
         "memory is (batch, source, d_model)."
