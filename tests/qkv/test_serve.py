@@ -102,6 +102,14 @@ def get(address: str) -> tuple[int, str]:
         return error.code, ""
 
 
+def words_of(process: psutil.Process) -> list[str]:
+    """Its command line; none if it has ended since it was listed."""
+    try:
+        return process.cmdline()
+    except psutil.NoSuchProcess:
+        return []
+
+
 def gone(family: list[psutil.Process]) -> bool:
     _, alive = psutil.wait_procs(family, timeout=20)
     return not alive
@@ -120,7 +128,7 @@ def test_both_answer_and_both_end(started: Started, by: signal.Signals) -> None:
 
     family = started.family()
     assert family
-    assert token not in " ".join(word for process in family for word in process.cmdline())
+    assert token not in " ".join(word for process in family for word in words_of(process))
     assert started.end(by) == 0
     assert gone(family)
     assert "Traceback" not in started.output + (started.process.stdout.read() if started.process.stdout else "")
