@@ -142,7 +142,7 @@ def test_a_kernel_ends_with_the_rest(started: Started) -> None:
     )
     urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=60).close()
     family = started.family()
-    assert any("ipykernel" in " ".join(process.cmdline()) for process in family)
+    assert any("ipykernel" in " ".join(words_of(process)) for process in family)
     assert started.end(signal.SIGINT) == 0
     assert gone(family)
 
