@@ -37,6 +37,7 @@ INSIDE = (
     "sandbox.seccomp",
     "sandbox.kernels",
     "sandbox.meta",
+    "sandbox.compiler",
     "sandbox.output",
     "sandbox.cells",
     "sandbox.tiers.landlock",
@@ -46,7 +47,6 @@ INSIDE = (
 )
 PRELOAD = (
     "numpy", "torch.nn.functional", "torch.func", "torch.fft", "torch.linalg", "torch.distributions", "torch.optim",
-    "torch._dynamo",  # imported by the first optimizer, and slow
     "dataclasses", "decimal", "fractions", "heapq", "statistics", "string", "unittest.mock",
 )  # fmt: skip
 ENVIRONMENT = {

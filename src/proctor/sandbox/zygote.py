@@ -100,11 +100,11 @@ def _prepare(boot: Mapping[str, Any], probes: bytes, draws: bytes) -> Callable[[
     import torch
 
     torch.set_num_threads(1)  # thread pools do not survive a fork: there must never be one
-    torch._disable_dynamo = lambda fn=None, recursive=True: fn or (lambda f: f)  # type: ignore[assignment] # costs time
     import cloudpickle
 
-    from proctor.sandbox import harness, meta, rehearsal
+    from proctor.sandbox import compiler, harness, meta, rehearsal
 
+    compiler.leave_out()
     for name in boot["preload"]:
         __import__(name)
     _tame(torch)
