@@ -70,7 +70,8 @@ embedding.property(other_device(ids_and_tables))
 def not_enlarged(ids: Tensor, table: Tensor, positions: Tensor) -> Tensor:
     """You do not multiply the rows by √d_model.
 
-    The table is shared with the output, where small rows are wanted; beside the positions they would be drowned.
+    The table is shared with the output, where small rows are wanted. Beside them positions are several times longer;
+    the factor brings both to one size.
     """
     return table[ids] + positions[: ids.shape[-1]]
 
