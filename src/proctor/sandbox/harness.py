@@ -69,6 +69,10 @@ class Channel:
         while data:
             data = data[os.write(self.descriptor, data) :]
 
+    def close(self) -> None:
+        """Hang up, which the other side is waiting for; the end of the process would come later."""
+        os.close(self.descriptor)
+
     def job(self) -> dict[str, Any]:
         kind, length = protocol.HEAD.unpack(self._exactly(protocol.HEAD.size))
         if kind != protocol.JOB:

@@ -1,7 +1,12 @@
-"""Frames from one sitting, read under one total deadline and one total size."""
+"""Frames from one sitting, read under one total deadline and one total size.
+
+A child sends a hundred small frames and nobody needs one before the last, so no frame wakes us: we look now and then,
+and at once when the child hangs up.
+"""
 
 from __future__ import annotations
 
+import math
 import select
 import socket
 import time
@@ -12,6 +17,7 @@ from proctor.sandbox.limits import Limits
 from proctor.sandbox.protocol import TooLarge
 
 PART = 1 << 18
+PAUSES = 0.004, 0.064  # seconds between two looks: the first, and the longest after many that found nothing
 
 
 class Late(Exception):
@@ -34,16 +40,22 @@ class Reader:
         self._poll = select.poll()
         self._received = bytearray()  # and not taken yet
 
-    def _wait(self, event: int) -> None:
+    def _left(self) -> float:
+        """Seconds until the deadline."""
         left = self.deadline - time.monotonic()
-        self._poll.register(self.channel, event)
-        if left <= 0 or not self._poll.poll(left * 1000):
+        if left <= 0:
             raise Late
+        return left
+
+    def _wait(self, event: int, seconds: float) -> None:
+        """Until this event, the end of the other side, or that time."""
+        self._poll.register(self.channel, event)
+        self._poll.poll(min(self._left(), seconds) * 1000)
 
     def send(self, data: bytes) -> None:
         view = memoryview(data)
         while view:
-            self._wait(select.POLLOUT)
+            self._wait(select.POLLOUT, math.inf)
             try:
                 view = view[self.channel.send(view) :]
             except BlockingIOError:
@@ -59,14 +71,17 @@ class Reader:
         return data
 
     def _receive(self) -> None:
-        """Wait until something comes, and take what there is, up to `PART` bytes."""
-        self._wait(select.POLLIN)
-        try:
-            part = self.channel.recv(PART)
-        except BlockingIOError:
-            return
-        except OSError:
-            raise Ended from None
+        """Take what has come, up to `PART` bytes; wait until there is something."""
+        pause, longest = PAUSES
+        while self._left():
+            try:
+                part = self.channel.recv(PART)
+                break
+            except BlockingIOError:
+                self._wait(0, pause)  # 0: none but the end of the other side
+                pause = min(2 * pause, longest)
+            except OSError:
+                raise Ended from None
         if not part:
             raise Ended
         self._received += part

@@ -148,6 +148,7 @@ def _prepare(boot: Mapping[str, Any], probes: bytes, draws: bytes) -> Callable[[
         except BaseException as error:
             report = {"reason": "harness", "detail": f"{type(error).__name__}: {error}"[:500]}
             channel.send(protocol.STOP, protocol.to_json(report))
+        channel.close()
 
     return child
 
