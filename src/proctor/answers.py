@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from proctor.extraction import Definition, Problem, Source, is_stub
+from proctor.extraction import Definition, Problem, Source
 from proctor.sandbox import Cell
 
 BY_NAME = {"eval", "exec", "globals", "locals", "vars"}  # code that uses these may reach anything
@@ -56,6 +56,7 @@ class Answers:
     def __init__(self, sources: Sequence[Source]) -> None:
         self.sources = sources
         self._binding = [index(source.definitions) for source in sources]
+        self._wide = [[d for d in s.definitions if d.is_future or d.is_star] for s in sources]  # they name no names
 
     @property
     def problems(self) -> list[Problem]:
@@ -67,7 +68,7 @@ class Answers:
         for number, binding in enumerate(self._binding):
             if name in binding:
                 last = binding[name][-1]
-                quality = 1 if last.is_import else 2 if is_stub(last.node) else 3
+                quality = 1 if last.is_import else 2 if last.is_stub else 3
                 if quality >= rank:
                     best, rank = number, quality
         return best
@@ -99,7 +100,7 @@ class Answers:
                 if definition not in chosen.setdefault(place, set()):
                     chosen[place].add(definition)
                     wanted += definition.needs
-        always = [d for d in self.sources[home].definitions if d.is_future or (unknown and d.is_star)]
+        always = [d for d in self._wide[home] if d.is_future or unknown]
         chosen.setdefault(home, set()).update(always)
         order = [*(n for n in range(len(self.sources)) if n != home), home]
         definitions = tuple(d for n in order if n in chosen for d in self.sources[n].definitions if d in chosen[n])
@@ -115,6 +116,8 @@ class Answers:
 
     def _modules(self, home: int, definitions: Sequence[Definition]) -> dict[str, str]:
         """The student's own Python files, if they are imported."""
+        if len(self.sources) == 1:
+            return {}
         folder = PurePosixPath(self.sources[home].name).parent
         found = {}
         for number, source in enumerate(self.sources):

@@ -11,7 +11,7 @@ import ast
 import re
 from collections.abc import Iterable
 
-from proctor.extraction import Definition, walk
+from proctor.extraction import Definition, parsed, walk
 from proctor.forbid import Family
 
 # modules and attributes through which code gets out of sight of the recorder
@@ -31,7 +31,7 @@ def hidden_calls(definitions: Iterable[Definition], families: Iterable[Family]) 
     definitions = list(definitions)
     if not any(A_WAY.search(definition.text) for definition in definitions):  # nearly always
         return ()
-    nodes = [node for definition in definitions for node in walk(definition.node)]
+    nodes = [node for definition in definitions for node in walk(parsed(definition.text)[0])]
     words = {word for node in nodes for word in words_of(node)}
     by_text = bool(words & BY_TEXT)
     if not by_text and not words & WAYS_AROUND:

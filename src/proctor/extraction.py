@@ -16,17 +16,24 @@ import symtable
 import tokenize
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from proctor.submissions import File
 
 LONGEST = 400_000  # characters of one cell: far above what anybody types
 MAGICS = 60  # in one cell
+SHORT = 2_000  # characters of a cell that may be remembered
 MAGIC = re.compile(r"\s*([%!?]|[\w., ]+=\s*[%!])|.*\?\s*$")
 RUNS_PYTHON = {"time", "capture", "prun", "timeit"}  # cell magics whose cell is ordinary code
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+Import = ast.Import | ast.ImportFrom
+# expressions with names of their own, or that are not allowed everywhere
+SCOPES = {
+    ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp,
+    ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,35 +43,13 @@ class Definition:
     place: str  # "cell 3 of work.ipynb", or "work.py"
     line: int
     text: str
-    node: ast.stmt
     binds: frozenset[str]
     needs: frozenset[str]  # global names that it refers to, at once or when it is called
-
-    @property
-    def is_import(self) -> bool:
-        return isinstance(self.node, ast.Import | ast.ImportFrom)
-
-    @cached_property
-    def imports(self) -> frozenset[str]:
-        """The modules that it names in imports, also inside of functions."""
-        if "import" not in self.text:
-            return frozenset()
-        found = set()
-        for node in walk(self.node):
-            if isinstance(node, ast.Import):
-                found |= {alias.name for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                found.add(node.module)
-        return frozenset(found)
-
-    @property
-    def is_star(self) -> bool:
-        return isinstance(self.node, ast.ImportFrom) and self.node.names[0].name == "*"
-
-    @property
-    def is_future(self) -> bool:
-        """It changes how the rest of the file is read."""
-        return isinstance(self.node, ast.ImportFrom) and self.node.module == "__future__"
+    imports: frozenset[str]  # the modules that it names in imports, also inside of functions
+    is_import: bool
+    is_star: bool
+    is_future: bool  # it changes how the rest of the file is read
+    is_stub: bool  # as it was handed out
 
 
 @dataclass(frozen=True)
@@ -152,7 +137,7 @@ def notebook_cells(file: File) -> Iterator[tuple[str, str]]:
         )
     if not isinstance(cells, list):
         raise Unreadable("it is not a notebook (it has no cells).")
-    number = 0
+    number, name = 0, shown(file.name)
     for cell in cells:
         if isinstance(cell, dict) and cell.get("cell_type") == "code":
             number += 1
@@ -160,7 +145,7 @@ def notebook_cells(file: File) -> Iterator[tuple[str, str]]:
             if isinstance(source, list):
                 source = "".join(line for line in source if isinstance(line, str))
             if isinstance(source, str) and source.strip():
-                yield f"cell {number} of {shown(file.name)}", source.removeprefix("\ufeff")
+                yield f"cell {number} of {name}", source.removeprefix("\ufeff")
 
 
 def shown(name: str) -> str:
@@ -173,9 +158,19 @@ def shown(name: str) -> str:
 
 def definitions_in(place: str, text: str) -> list[Definition]:
     """All definitions at the top level of one cell or file."""
+    read = remembered if len(text) <= SHORT else definitions_of
+    return [replace(definition, place=place) for definition in read(text)]
+
+
+def definitions_of(text: str) -> tuple[Definition, ...]:
+    """The same, wherever the text is."""
     tree, text = parsed(text)
     lines = text.split("\n")
-    return [definition(place, lines, node) for node in tree.body if defines(node)]
+    return tuple(definition(lines, node) for node in tree.body if defines(node))
+
+
+# most cells of a class are as they were handed out: the same in every submission
+remembered = lru_cache(maxsize=1000)(definitions_of)
 
 
 def parsed(text: str) -> tuple[ast.Module, str]:
@@ -231,18 +226,25 @@ def defines(node: ast.stmt) -> bool:
     return False
 
 
-def definition(place: str, lines: list[str], node: ast.stmt) -> Definition:
+def definition(lines: list[str], node: ast.stmt) -> Definition:
     first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
     last = node.end_lineno or node.lineno
     text = "\n".join(lines[first - 1 : last])
     if node.col_offset or len(text.encode()) != node.end_col_offset or first != last:
         text = segment(lines, first, last, node)
-    table = symtable.symtable(text, place, "exec")
-    bound = {s.get_name() for s in table.get_symbols() if s.is_assigned() or s.is_imported()}
-    needed = {s.get_name() for s in table.get_symbols() if s.is_referenced()}
-    for inner in table.get_children():
-        needed |= globals_of(inner)
-    return Definition(place, first, text, node, frozenset(bound | changed(node)), frozenset(needed))
+    binds, needs = names_of(node, text)
+    return Definition(
+        "",
+        first,
+        text,
+        frozenset(binds),
+        frozenset(needs),
+        imports=frozenset(imported(node) if "import" in text else ()),
+        is_import=isinstance(node, Import),
+        is_star=isinstance(node, ast.ImportFrom) and node.names[0].name == "*",
+        is_future=is_future(node),
+        is_stub=is_stub(node),
+    )
 
 
 def segment(lines: list[str], first: int, last: int, node: ast.stmt) -> str:
@@ -254,18 +256,48 @@ def segment(lines: list[str], first: int, last: int, node: ast.stmt) -> str:
     return "\n".join(chosen)
 
 
+def names_of(node: ast.stmt, text: str) -> tuple[set[str], set[str]]:
+    """The names that a statement binds, and the global names that it refers to."""
+    if isinstance(node, Function | ast.ClassDef):
+        return names_in_scopes(text)
+    if isinstance(node, Import) and not is_future(node):
+        return {a.asname or a.name.partition(".")[0] for a in node.names if a.name != "*"}, set()
+    parts = list(walk(node))
+    if isinstance(node, ast.Assign | ast.AugAssign) and SCOPES.isdisjoint(map(type, parts)):
+        names = [part for part in parts if isinstance(part, ast.Name)]
+        bound = {name.id for name in names if isinstance(name.ctx, ast.Store)}
+        needed = {name.id for name in names if isinstance(name.ctx, ast.Load)}
+    else:
+        bound, needed = names_in_scopes(text)
+    return bound | changed(parts), needed
+
+
+def names_in_scopes(text: str) -> tuple[set[str], set[str]]:
+    """The same by Python's own rules of scope, which take longer."""
+    table = symtable.symtable(text, "<text>", "exec")
+    symbols = table.get_symbols()
+    bound = {s.get_name() for s in symbols if s.is_assigned() or s.is_imported()}
+    needed = {s.get_name() for s in symbols if s.is_referenced()}
+    for inner in table.get_children():
+        needed |= globals_of(inner)
+    return bound, needed
+
+
 def globals_of(table: symtable.SymbolTable) -> set[str]:
     """The global names that a function or class, and all inside it, refers to."""
-    found = {s.get_name() for s in table.get_symbols() if s.is_global()}
+    if isinstance(table, symtable.Function):
+        found = set(table.get_globals())
+    else:
+        found = {s.get_name() for s in table.get_symbols() if s.is_global()}
     for inner in table.get_children():
         found |= globals_of(inner)
     return found
 
 
-def changed(node: ast.stmt) -> set[str]:
+def changed(parts: list[ast.AST]) -> set[str]:
     """Names whose value is changed in place: `Layer.forward = …`, `table["a"] = …`."""
     found = set()
-    for part in walk(node) if not isinstance(node, Function | ast.ClassDef) else ():
+    for part in parts:
         if isinstance(part, ast.Attribute | ast.Subscript) and isinstance(part.ctx, ast.Store):
             root: ast.expr = part
             while isinstance(root, ast.Attribute | ast.Subscript):
@@ -273,6 +305,15 @@ def changed(node: ast.stmt) -> set[str]:
             if isinstance(root, ast.Name):
                 found.add(root.id)
     return found
+
+
+def imported(node: ast.stmt) -> Iterator[str]:
+    """The modules that are named in imports."""
+    for part in walk(node):
+        if isinstance(part, ast.Import):
+            yield from (alias.name for alias in part.names)
+        elif isinstance(part, ast.ImportFrom) and part.module and not part.level:
+            yield part.module
 
 
 def walk(node: ast.AST) -> Iterator[ast.AST]:
@@ -286,6 +327,10 @@ def walk(node: ast.AST) -> Iterator[ast.AST]:
                 left.append(value)
             elif isinstance(value, list):
                 left += [item for item in value if isinstance(item, ast.AST)]
+
+
+def is_future(node: ast.stmt) -> bool:
+    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
 
 
 def is_stub(node: ast.stmt) -> bool:

@@ -17,7 +17,6 @@ from proctor.answers import Answers, Cut
 from proctor.assignment import Assignment, Sheet
 from proctor.diagnose import Examiner
 from proctor.evasion import hidden_calls
-from proctor.extraction import is_stub
 from proctor.observe import Observation
 from proctor.result import Explanation, Result, State
 from proctor.sandbox import Cell, Sandbox, Sitting, Stopped
@@ -63,7 +62,7 @@ class Paper:
     def code(self) -> str:
         """The code behind all answers of the student, each piece once."""
         pieces = dict.fromkeys(d for name, home in self.homes.items() for d in self.cut(home, name).definitions)
-        return "\n\n".join(d.text for d in pieces if not d.is_import and not is_stub(d.node))[:MOST_CODE]
+        return "\n\n".join(d.text for d in pieces if not d.is_import and not d.is_stub)[:MOST_CODE]
 
     def cut(self, home: int, *names: str) -> Cut:
         if (home, names) not in self.cuts:
