@@ -13,6 +13,7 @@ import zlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import combinations
 from typing import Any
 
@@ -23,13 +24,17 @@ FEW = 4  # submissions that may share a fingerprint: two friends, not half a cla
 LEAST = 80  # fingerprints of its own that a submission needs to be compared at all
 NEARLY = 0.8  # share that two have in common
 
+BASE = np.uint64(0x9E3779B97F4A7C15)  # of the checksums: odd, and large
+HALF = np.uint64(32)  # bits of a number that are a fingerprint; the others say whose it is
+
 TOKEN = re.compile(
-    r'(?P<text>[rRbBfFuU]{0,2}("""(?s:.*?)"""|\'\'\'(?s:.*?)\'\'\'|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'))'
-    r"|(?P<comment>#[^\n]*)|(?P<name>[^\W\d]\w*)|(?P<space>\s+)"
+    r"([^\W\d]\w*+(?![\"'])"  # a name, unless it may be the prefix of a string: by far the most common, so the first
+    r'|[rRbBfFuU]{0,2}(?:"""(?s:.*?)"""|\'\'\'(?s:.*?)\'\'\'|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\')'
+    r"|#[^\n]*|[^\W\d]\w*)"
 )
 
-Prints = np.ndarray[Any, np.dtype[np.uint32]]
 Counts = np.ndarray[Any, np.dtype[np.int64]]
+Prints = np.ndarray[Any, np.dtype[np.uint64]]
 
 
 @dataclass(frozen=True)
@@ -42,11 +47,8 @@ class Pair:
 
 
 def available() -> bool:
-    try:
-        import copydetect
-    except ImportError:
-        return False
-    return copydetect is not None
+    """Is copydetect there? Importing it takes as long as all reports of a class, so that waits until it is needed."""
+    return find_spec("copydetect") is not None
 
 
 class Likeness:
@@ -54,23 +56,27 @@ class Likeness:
 
     def __init__(self) -> None:
         self._code: dict[str, bytes] = {}  # student -> code, small: a class may be large
-        self._prints: dict[str, Prints] = {}
-        self._use = available()
+        self._shapes: dict[str, bytes] = {}
+        self.compared = available()
 
     def add(self, student: str, code: str) -> None:
-        if self._use and code:
+        if self.compared and code:
             self._code[student] = zlib.compress(code.encode("utf-8", "replace"), 1)
-            self._prints[student] = fingerprints(shape(code))
+            self._shapes[student] = shape(code).encode("utf-8", "replace")
 
     def pairs(self) -> list[Pair]:
         """The pairs that are nearly the same, most alike first."""
-        students = sorted(self._prints)
-        unusual, shared = rare([self._prints[student] for student in students])
+        students = sorted(self._shapes)
+        unusual, shared = rare([self._shapes[student] for student in students])
         found = []
         for (first, second), count in shared.items():
             size = min(unusual[first], unusual[second])
-            if size >= LEAST and count >= NEARLY * size and self._alike(students[first], students[second]):
+            if size >= LEAST and count >= NEARLY * size:
                 found.append(Pair(students[first], students[second], count / size))
+        try:
+            found = [pair for pair in found if self._alike(pair.first, pair.second)]
+        except ImportError:  # it is there, but does not work
+            self.compared, found = False, []
         return sorted(found, key=lambda pair: (-pair.share, pair.first, pair.second))
 
     def _alike(self, first: str, second: str) -> bool:
@@ -90,30 +96,44 @@ class Likeness:
 
 def shape(code: str) -> str:
     """What code looks like with names and strings as placeholders, without comments and layout."""
+    parts = TOKEN.split(code)
+    parts[1::2] = map(placeholder, parts[1::2])  # between them is what is no token
+    return "".join("".join(parts).split())
 
-    def placeholder(match: re.Match[str]) -> str:
-        if match["text"] is not None:
-            return "S"
-        if match["name"] is not None:
-            return match["name"] if keyword.iskeyword(match["name"]) else "V"
+
+def placeholder(token: str) -> str:
+    if token[0] == "#":
         return ""
-
-    return TOKEN.sub(placeholder, code)
-
-
-def fingerprints(text: str) -> Prints:
-    """Checksums of all windows of a shape, each once; the same in every process, unlike `hash`."""
-    data = text.encode("utf-8", "replace")
-    return np.unique(np.array([zlib.crc32(data[i : i + WIDTH]) for i in range(len(data) - WIDTH + 1)], np.uint32))
+    if token[-1] in "\"'":
+        return "S"
+    return token if keyword.iskeyword(token) else "V"
 
 
-def rare(prints: Sequence[Prints]) -> tuple[Counts, dict[tuple[int, int], int]]:
+def fingerprints(shapes: Sequence[bytes]) -> tuple[Prints, Counts]:
+    """Checksums of all windows of all shapes and whose they are, each once, in order; the same in every process."""
+    text = np.frombuffer(b"".join(shapes), np.uint8)
+    owners = np.repeat(np.arange(len(shapes), dtype=np.uint64), [len(own) for own in shapes])
+    count = max(len(text) - WIDTH + 1, 0)
+    prints = np.zeros(count, np.uint64)
+    for place in range(WIDTH):
+        prints = (prints + text[place : place + count]) * BASE
+    first, last = owners[:count], owners[len(owners) - count :]
+    inside = first == last  # no window spans two shapes
+    both = np.sort(prints[inside] >> HALF << HALF | first[inside])  # many times as fast as np.unique
+    both = both[is_new(both)]
+    return both >> HALF, (both << HALF >> HALF).astype(np.int64)
+
+
+def is_new(ordered: Prints) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Where an entry is not the one before it."""
+    return np.concatenate([[True], ordered[1:] != ordered[:-1]])[: len(ordered)]
+
+
+def rare(shapes: Sequence[bytes]) -> tuple[Counts, dict[tuple[int, int], int]]:
     """How many fingerprints that few have each owner has, and how many each two have in common."""
-    count = len(prints)
-    found = np.concatenate([*prints, np.empty(0, np.uint32)])
-    order = np.argsort(found, kind="stable")  # owners of the same fingerprint come in their order
-    found, owners = found[order], np.repeat(np.arange(count), [len(own) for own in prints])[order]
-    starts = np.flatnonzero(np.concatenate([[True], found[1:] != found[:-1]])) if len(found) else np.empty(0, int)
+    count = len(shapes)
+    found, owners = fingerprints(shapes)
+    starts = np.flatnonzero(is_new(found))
     sizes = np.diff(starts, append=len(found))
     unusual = np.bincount(owners[np.repeat(sizes <= FEW, sizes)], minlength=count)
     shared: Counter[tuple[int, int]] = Counter()

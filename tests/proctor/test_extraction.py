@@ -80,6 +80,18 @@ def test_needs_reach_into_nested_functions_defaults_and_decorators() -> None:
     assert definition.needs == {"register", "Base", "SIZE", "Tensor", "DEFAULT", "g"}
 
 
+def test_needs_of_plain_statements_follow_the_same_rules() -> None:
+    text = "x = y + f(z)\nx[i].a = b\nn += m\nv = [k * s for k in u]\nw = lambda t: t + r"
+    needs = [sorted(d.needs) for d in extract(File("a.py", text.encode())).definitions]
+    assert needs == [["f", "y", "z"], ["b", "i", "x"], ["m"], ["s", "u"], ["r"]]
+
+
+def test_a_cell_that_comes_again_is_another_place() -> None:
+    first, again = extract(notebook("x = 1", "x = 1")).definitions
+    assert (first.place, again.place) == ("cell 1 of work.ipynb", "cell 2 of work.ipynb")
+    assert first != again
+
+
 def test_statements_on_one_line_keep_their_text_and_line() -> None:
     (a, b) = extract(File("a.py", "\nä = 'ü'; plot(ä); b = ä".encode())).definitions
     assert (a.line, a.text, b.line, b.text) == (2, "ä = 'ü'", 2, "b = ä")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from proctor.similarity import Likeness, shape
@@ -51,3 +53,13 @@ def test_what_many_write_is_not_suspicious() -> None:
 
 def test_little_code_is_not_compared() -> None:
     assert likeness(a="def f(x): return x", b="def f(x): return x", c="") == []
+
+
+def test_a_copydetect_that_does_not_work_is_as_good_as_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = Likeness()
+    found.add("anna", UNUSUAL)
+    found.add("ben", UNUSUAL)
+    assert found.pairs()
+    monkeypatch.setitem(sys.modules, "copydetect", None)
+    assert found.pairs() == []
+    assert not found.compared

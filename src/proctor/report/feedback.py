@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
 
 from markupsafe import Markup
@@ -12,18 +13,17 @@ from proctor.journal import Marked
 from proctor.report.notebook import card
 from proctor.report.tally import points_of
 from proctor.report.templating import render
+from proctor.result import Result
 
 LONGEST_NAME = 200  # bytes of a file name
 
 
 @dataclass(frozen=True)
 class Answer:
-    """One card and what it earned."""
+    """One card and what it earned, on the page and as a number."""
 
-    name: str
-    card: Markup
+    shown: Markup
     earned: float
-    points: float
 
 
 @dataclass(frozen=True)
@@ -44,14 +44,9 @@ def page(assignment: Assignment, marked: Marked) -> str:
     sections, untouched = [], []
     for sheet in assignment.sheets:
         graded = [(exercise, results[exercise.name]) for exercise in sheet.exercises]
-        answers = [
-            Answer(e.name, Markup(card(r, style=False)), points_of(r, e.points), e.points)
-            for e, r in graded
-            if r.state != "not_started"
-        ]
-        begun = {answer.name for answer in answers}
+        answers = [answer(r, e.points) for e, r in graded if r.state != "not_started"]
+        missing = [e.name for e, r in graded if r.state == "not_started"]
         passed = sum(r.state == "passed" for _, r in graded)
-        missing = [e.name for e, _ in graded if e.name not in begun]
         if answers:
             points = sum(exercise.points for exercise in sheet.exercises)
             sections.append(Section(sheet.title, answers, missing, passed, len(graded), points))
@@ -69,6 +64,13 @@ def page(assignment: Assignment, marked: Marked) -> str:
         passed=sum(section.passed for section in sections),
         total=sum(section.total for section in sections),
     )
+
+
+@lru_cache(maxsize=1000)  # most of a class is right, or makes one of a few mistakes
+def answer(result: Result, points: float) -> Answer:
+    earned = points_of(result, points)
+    markup = render("answer.html", card=Markup(card(result, style=False)), earned=earned, points=points)
+    return Answer(Markup(markup), earned)
 
 
 def page_name(student: str) -> str:

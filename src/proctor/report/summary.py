@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from urllib.parse import quote
 
-from proctor import similarity
 from proctor.report.feedback import page_name
 from proctor.report.tally import Row, Standing, Tally
 from proctor.report.templating import render
@@ -35,6 +34,7 @@ def page(tally: Tally) -> str:
     totals = sorted(standing.total for standing in tally.standings)
     mistakes = tally.mistakes()
     counts = tally.histogram()
+    pairs = tally.code.pairs()[:PAIRS]
     edges = [f"{tally.points * i / len(counts):.3g}" for i in range(len(counts) + 1)]
     return render(
         "summary.html",
@@ -54,8 +54,8 @@ def page(tally: Tally) -> str:
         edges=edges,
         tallest=max(counts, default=1) or 1,
         stragglers=stragglers(tally),
-        pairs=tally.code.pairs()[:PAIRS],
-        compared=similarity.available(),
+        pairs=pairs,
+        compared=tally.code.compared,
         href=lambda student: f"feedback/{quote(page_name(student))}",
     )
 

@@ -57,6 +57,8 @@ class Row:
     def add(self, student: str, result: Result) -> None:
         self.states[result.state] += 1
         self.score += result.score
+        if result.state == "passed":
+            return
         example = Example(student, result.evidence[0] if result.evidence else "")
         if result.misconception is not None:
             for name, why in zip(result.misconception.split(" + "), result.explanations, strict=False):
