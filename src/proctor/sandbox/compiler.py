@@ -1,44 +1,104 @@
 """torch's compiler, left out until somebody really asks for it.
 
-Many of torch's own functions import it, only to say that they are not to be compiled. That takes longer than torch
-itself, and every child would carry its memory along. Here they find a stand-in that knows these words.
+Many of torch's own functions import parts of it, only to say that they are not to be compiled, or to ask whether a size
+is a symbol. That takes as long as torch itself (one of the parts is sympy), and every child would carry its memory
+along. Here they find stand-ins, which know these few words, and that no size is a symbol: none is before the compiler
+runs.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
+import operator
 import sys
 from types import ModuleType
 from typing import Any
 
 import torch
 
-NAME = "torch._dynamo"
-
 
 class StandIn(ModuleType):
-    """Says that functions stay as they are; whatever else is asked of it loads the real one."""
+    """Knows some names of a module; whatever else is asked of it loads the real one."""
 
-    @staticmethod
-    def disable(fn: Any = None, recursive: bool = True, **options: Any) -> Any:
-        return fn if fn is not None else lambda function: function
-
-    @staticmethod
-    def graph_break(*args: Any, **options: Any) -> None: ...
-
-    class compiled_autograd:  # a module of the real one; torch.func asks for this
-        _disable = contextlib.nullcontext
+    def __init__(self, name: str, known: dict[str, Any]) -> None:
+        super().__init__(name)
+        self.__dict__.update(known)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") and name != "__path__":  # `inspect` looks for these in every module
-            raise AttributeError(name)
-        if sys.modules.get(NAME) is self:
-            del sys.modules[NAME]
-        return getattr(importlib.import_module(NAME), name)
+        if name.startswith("__") and not (name == "__path__" and self.__name__ in PACKAGES):
+            raise AttributeError(name)  # `inspect` looks for these in every module
+        if sys.modules.get(self.__name__) is self:
+            del sys.modules[self.__name__]
+        return getattr(importlib.import_module(self.__name__), name)
 
 
 def leave_out() -> None:
-    """Put the stand-in where torch looks, unless the real one is there already."""
-    if NAME not in sys.modules:
-        sys.modules[NAME] = torch._dynamo = StandIn(NAME)
+    """Put the stand-ins where torch looks, unless the real ones are there already."""
+    for name, known in KNOWN.items():
+        if name not in sys.modules:
+            sys.modules[name] = StandIn(name, known)
+    torch._dynamo = sys.modules["torch._dynamo"]
+
+
+def disable(fn: Any = None, recursive: bool = True, **options: Any) -> Any:
+    return fn if fn is not None else lambda function: function
+
+
+def graph_break(*args: Any, **options: Any) -> None: ...
+
+
+class compiled_autograd:  # a module of the real one; torch.func asks for this
+    _disable = contextlib.nullcontext
+
+
+def every(first: Any, *others: Any) -> Any:
+    return functools.reduce(operator.and_, others, first)
+
+
+def some(first: Any, *others: Any) -> Any:
+    return functools.reduce(operator.or_, others, first)
+
+
+def same(x: Any, y: Any) -> bool:
+    if isinstance(x, list | tuple) and isinstance(y, list | tuple):
+        return len(x) == len(y) and all(map(same, x, y))
+    return bool(x == y)
+
+
+def itself(value: Any) -> Any:
+    return value
+
+
+def always(value: object) -> bool:
+    return True
+
+
+def never(value: object) -> bool:
+    return False
+
+
+class Basic:
+    """What a symbol is."""
+
+
+KNOWN: dict[str, dict[str, Any]] = {
+    "torch._dynamo": {"disable": disable, "graph_break": graph_break, "compiled_autograd": compiled_autograd},
+    "torch.fx.experimental.symbolic_shapes": {
+        "guard_or_false": bool,
+        "guard_or_true": bool,
+        "expect_true": bool,
+        "guard_int": int,
+        "guard_size_oblivious": bool,
+        "guarding_hint_or_throw": itself,
+        "statically_known_true": bool,
+        "has_guarding_hint": always,
+        "is_nested_int": never,
+        "sym_and": every,
+        "sym_or": some,
+        "sym_eq": same,
+    },
+    "sympy": {"Basic": Basic},
+}
+PACKAGES = ("torch._dynamo", "sympy")
