@@ -1,19 +1,32 @@
-"""What a child would do for the first time, done once in the zygote: the first time is slow, and a fork inherits it."""
+"""What a child would do for the first time, done before in the zygote: the first time is slow, and a fork inherits it.
+
+Python and torch remember where they found an attribute, which kernel a call led to, what a line of code usually meets.
+Each of these notes is a write; made in a child, it costs the copy of a page in every child.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import builtins
+import io
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 
-from proctor.forbid import SOFTMAX
+from proctor.forbid import FUSED_ATTENTION, SOFTMAX
 from proctor.sandbox import protocol
-from proctor.sandbox.cells import run_cells
-from proctor.sandbox.harness import NAMESPACE, look, pack
-from proctor.sandbox.kernels import Blocker, look_up_all
+from proctor.sandbox.harness import NAMESPACE, Channel, sit
+from proctor.sandbox.kernels import look_up_all
 
-REHEARSED = '''
+TIMES = 2  # Python settles on how to run a line after it ran a few times
+
+# A submission whose answers give back what they get, by what a student's code may call.
+SUBMISSION = '''
+import math
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -29,41 +42,86 @@ class Attention(nn.Module):
         self.proj = nn.Linear(d_model, d_model, bias=False)
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        weights = softmax(x @ x.transpose(-2, -1) / x.shape[-1] ** 0.5)
+        scores = x @ x.transpose(-2, -1) / math.sqrt(x.size(-1))
+        if mask is not None:
+            scores = scores.masked_fill(~mask, float("-inf"))
+        weights = softmax(scores)
         return self.proj(weights @ x), weights
 
-x = torch.ones(2, 3, 4, requires_grad=True)
-F.layer_norm(x.to("meta"), (4,)).sum()
-Attention(4)(x)[0].sum().backward()
-Attention(4).double()(x.detach().double())
+class Echo(nn.Module):
+    def __init__(self, *args, **options):
+        super().__init__()
+        self.layer = nn.Linear(2, 3)
+
+    def forward(self, *args, **options):
+        return args[0] * 1.0
+
+def echo(*args, **options):
+    return args[0] * 1.0
+
+for _ in range(4):
+    x = torch.ones(2, 3, 4, requires_grad=True)
+    out, weights = Attention(4)(x, torch.ones(3, 3, dtype=torch.bool).tril())
+    (out.mean(-1) + out.var(-1) - weights.log().clamp(min=0).sum(-1)).sum().backward()
+    F.layer_norm(x.detach().to("meta"), (4,))
+    Attention(4).double()(x.detach().double())
+    Attention(4).bfloat16()(x.detach().bfloat16())
+    torch.einsum("bid,bjd->bij", x, x).view(2, 9).unsqueeze(0).expand(3, 2, 9).permute(2, 0, 1).contiguous()
+    torch.cat([x, x], dim=-1).reshape(2, 3, 2, 4).flatten(2).chunk(2, dim=-1)[0].squeeze().std(dim=-1, unbiased=False)
+    torch.where(x > 0, torch.zeros_like(x), torch.full_like(x, 2.0)).max(dim=-1, keepdim=True).values.to(x.dtype)
+    torch.arange(3, device=x.device).float().pow(2).sqrt()[:, None] + torch.tensor(1.0) * x.shape[-1] ** 0.5
 '''
 
 
-class Echo(torch.nn.Module):
-    """Stands in for an answer while the zygote rehearses: gives back its first argument, called or built and called."""
+class Rehearsed(Channel):
+    """A channel with a job at one end and nobody at the other."""
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__()
-        self.layer = torch.nn.Linear(2, 3)
+    def __init__(self, job: bytes) -> None:
+        super().__init__(os.open(os.devnull, os.O_WRONLY))
+        self.stream = io.BytesIO(protocol.frame(protocol.JOB, job))
 
-    def forward(self, *args: Any, **options: Any) -> Any:
-        return args[0] * 1.0
+    def _exactly(self, count: int) -> bytes:
+        return self.stream.read(count)
 
 
-def echo(*args: Any, **options: Any) -> Any:
-    return args[0] * 1.0
+@contextmanager
+def as_it_was(*tables: dict[str, Any]) -> Iterator[None]:
+    """Give these tables back as they are now."""
+    before = [dict(table) for table in tables]
+    try:
+        yield
+    finally:
+        for table, old in zip(tables, before, strict=True):
+            for name in table.keys() - old.keys():
+                del table[name]
+            table |= {name: value for name, value in old.items() if table.get(name) is not value}
 
 
 def rehearse(
-    probes: Mapping[str, Mapping[str, Callable[..., Any]]], draws: Mapping[str, Mapping[str, torch.Tensor]]
+    probes: Mapping[str, Mapping[str, Callable[..., Any]]],
+    draws: Mapping[str, Mapping[str, torch.Tensor]],
+    limits: Mapping[str, Any],
 ) -> None:
-    """Run all probes once without an answer, and a cell without a student."""
+    """Let a submission without a student sit, with all probes."""
     look_up_all()
-    blocker = Blocker()
-    for exercise, functions in probes.items():
-        with blocker.without([SOFTMAX]):
-            for name, probe in functions.items():
-                for implementation in (echo, Echo):
-                    pack(exercise, name, look(probe, implementation, draws.get(exercise, {})), protocol.MAX_HEADER)
-    run_cells([("cell 0", REHEARSED)], {"__name__": NAMESPACE})
-    protocol.from_json(protocol.to_json({"cells": [["cell 0", REHEARSED]], "exercises": {}}))
+    finders, main, loaded = list(sys.meta_path), sys.modules["__main__"], set(sys.modules)
+    with as_it_was(vars(builtins), vars(sys), vars(torch.nn.functional)):
+        for time in range(TIMES):
+            answer = ("echo", "Echo")[time % 2]
+            job = {
+                "cells": [["cell 0", SUBMISSION], ["cell 1", "; ".join(f"{name} = {answer}" for name in probes)]],
+                "modules": {"qkv.model.rehearsed": SUBMISSION},
+                "stand_ins": {"softmax": "qkv.model.rehearsed"},
+                "exercises": {name: list(functions) for name, functions in probes.items()},
+                "forbid": {
+                    name: [[family.title, sorted(family.operators)] for family in (SOFTMAX, FUSED_ATTENTION)]
+                    for name in list(probes)[1:]
+                },
+            }
+            channel = Rehearsed(protocol.to_json(job))
+            sit(channel, probes, draws, limits)
+            channel.close()
+            for name in sys.modules.keys() - loaded:
+                if name.partition(".")[0] in ("qkv", NAMESPACE):  # what torch has loaded may stay
+                    del sys.modules[name]
+    sys.meta_path[:], sys.modules["__main__"] = finders, main

@@ -197,13 +197,16 @@ def _conditions(pid: int) -> dict[str, bytes]:
     }
 
 
+_SOMEBODY = 0x7EA1B0D5  # stands for the process in a program that is made before the process is
+
+
 @cache
-def _for_everyone(machine: str) -> bytes:
-    """The first part of the program: what is allowed, or not there, for every process."""
-    return b"".join(_unconditional(machine))
+def _for_somebody(machine: str) -> bytes:
+    return b"".join([*_unconditional(machine), *_conditional(machine, _SOMEBODY)])
 
 
 def _unconditional(machine: str) -> Iterator[bytes]:
+    """What is allowed, or not there, for every process."""
     column, architecture = _MACHINES[machine]
     yield _instruction(_LOAD, _ARCHITECTURE)
     yield _instruction(_JUMP_EQUAL, architecture, 1, 0) + _instruction(_RETURN, _KILL)
@@ -230,14 +233,14 @@ def _conditional(machine: str, pid: int) -> Iterator[bytes]:
 
 def prepare() -> None:
     """Do what is the same for every process, so that those that are forked from this one need not."""
-    _for_everyone(platform.machine())
+    program(os.getpid())
     _prctl()
 
 
 def program(pid: int, machine: str | None = None) -> bytes:
     """The filter for process `pid` as an array of struct sock_filter."""
-    machine = machine or platform.machine()
-    return _for_everyone(machine) + b"".join(_conditional(machine, pid))
+    code = _for_somebody(machine or platform.machine())
+    return code.replace(struct.pack("=I", _SOMEBODY), struct.pack("=I", pid))
 
 
 class _Program(ctypes.Structure):

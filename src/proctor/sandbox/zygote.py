@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import logging
 import os
 import random
 import select
@@ -30,8 +31,8 @@ def run(control: socket.socket, boot: Mapping[str, Any]) -> None:
     os.set_inheritable(control.fileno(), False)
     try:
         sweep = _walls(boot)
-        probes, draws = _receive(control), _receive(control)
-        child = _prepare(boot, probes, draws)
+        child = _prepare(boot, _receive(control), _receive(control))
+        heap.settle()  # last: what is freed later leaves gaps again
     except BaseException:
         message = traceback.format_exc()[-4000:].encode("utf-8", "replace")
         control.sendall(protocol.FAILED + len(message).to_bytes(8, "big") + message)
@@ -64,10 +65,10 @@ def _walls(boot: Mapping[str, Any]) -> Callable[[], None]:
         with contextlib.suppress(ProcessLookupError):
             os.kill(-1, signal.SIGKILL)
 
-    if boot["tier"] == "bubblewrap":
-        return everyone  # alone in a process namespace
     if sys.platform == "linux":
         landlock.die_with_parent()
+    if boot["tier"] == "bubblewrap":
+        return everyone  # alone in a process namespace
     if boot["tier"] == "landlock":
         user = landlock.become_nobody(boot["roots"])
         landlock.restrict([(path, rights) for path, rights in boot["rules"]])
@@ -108,20 +109,20 @@ def _prepare(boot: Mapping[str, Any], probes: bytes, draws: bytes) -> Callable[[
     for name in boot["preload"]:
         __import__(name)
     _tame(torch)
+    _hush()
     meta.prefer_kernels()
     functions = cloudpickle.loads(probes)
     tensors, keys = protocol.decode(draws, max_header=1 << 30, max_tensors=1 << 30)
     table: dict[str, dict[str, torch.Tensor]] = {}
     for name, (exercise, key) in keys.items():
         table.setdefault(exercise, {})[key] = tensors[name]
-    rehearsal.rehearse(functions, table)
+    bounds = boot["limits"]
+    rehearsal.rehearse(functions, table, bounds)
     torch.manual_seed(0)  # unseeded draws of a submission are the same in every run
     sys.modules["numpy"].random.seed(0)
     filtered = boot["tier"] != "limits"
     if filtered:
         seccomp.prepare()
-    heap.settle()
-    bounds = boot["limits"]
     mapped = limits.mapped_bytes()
     roof = mapped + bounds["memory_mb"] * limits.MB if mapped else 0
     if not filtered and sys.platform == "linux":
@@ -160,21 +161,28 @@ def _tame(torch: Any) -> None:
     torch.set_num_threads = torch.set_num_interop_threads = lambda count: None
 
 
+def _hush() -> None:
+    """As children are to find it: signals as the system has them, and no logs, which nobody would read.
+
+    Python looks after the locks of all log handlers at every fork, and torch has dozens.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.SIGPIPE):
+        signal.signal(number, signal.SIG_DFL)
+    for logger in list(logging.Logger.manager.loggerDict.values()):
+        if isinstance(logger, logging.Logger):
+            logger.handlers.clear()
+
+
 def _alone(descriptor: int, harness: Any, parent: int) -> Any:
-    """Own session, default signals, no descriptor but the channel, no life after the zygote's."""
+    """Own session, no descriptor but the channel, no life after the zygote's."""
     if sys.platform == "linux":
         landlock.die_with_parent()
         if os.getppid() != parent:
             os._exit(0)
     os.setsid()  # else kill(0, …) would reach the zygote's group
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.SIGPIPE):
-        signal.signal(number, signal.SIG_DFL)
-    null = os.open(os.devnull, os.O_RDWR)
-    for standard in (0, 1, 2):
-        os.dup2(null, standard)
+    os.dup2(0, 2)  # what the zygote says is kept, what a child says is not
     os.dup2(descriptor, CHANNEL)
     os.closerange(CHANNEL + 1, 1 << 20)
-    os.chdir("/")
     random.seed(0)  # Python shuffles this one at every fork
     return harness.Channel(CHANNEL)
 
