@@ -34,6 +34,7 @@ class Marker:
         answers = Answers([extract(file) for file in files])
         paper = Paper(self.assignment, self.examiners, self.box, answers)
         paper.mark()
+        self.box.dismiss()
         results = [paper.results[exercise.name] for exercise in self.assignment.exercises]
         notes = [problem.sentence for problem in answers.problems]
         if not files:

@@ -151,6 +151,8 @@ class Paper:
             parts,
             {name: list(self.examiners[name].exercise.probes) for name in names},
             {name: self.examiners[name].exercise.forbid for name in names},
+            visitor=self,
+            keep=not modules,  # a process that has seen parts of the reference is not asked again
         )
         if sitting.stopped is not None and sitting.stopped.reason == "time":
             self.ran_out_of_time += 1

@@ -6,6 +6,7 @@ Exit codes: 0 all is well; 1 the work was done and something did not pass; 2 the
 from __future__ import annotations
 
 import difflib
+import gc
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -125,10 +126,13 @@ def grade(
     """Grade a class: SUBMISSIONS holds one folder or file per student."""
     if scheduler and engine != "dask":
         raise click.UsageError("--scheduler is the address of a Dask cluster: add --engine dask.")
+    gc.disable()  # imports make half a million objects, and no garbage
     chosen = chosen_exercises(exercises) if exercises else None
 
     from qkv import grading
 
+    gc.freeze()
+    gc.enable()
     code = grading.grade(
         submissions,
         out,

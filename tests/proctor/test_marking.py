@@ -64,6 +64,29 @@ def test_the_reference_before_an_exercise_holds_nothing_of_it(school: Any) -> No
     assert "bump" not in second.reference_before("bump")
 
 
+def test_what_a_process_saw_of_the_reference_helps_in_no_later_sitting(mark: Any, school: Any) -> None:
+    thief = """
+import builtins
+from school_parts.lines import shifted as loot
+
+def plant():
+    builtins.loot = loot
+
+def bump(x):
+    plant()
+    return loot(x) * square(x)
+
+def double(x):
+    return 3 * x
+
+def shifted(x):
+    return builtins.loot(x) if hasattr(builtins, "loot") else double(x)
+"""
+    results = mark(thief + school.RIGHT["square"])
+    assert states(results)["shifted"] == "not_yet"
+    assert results["shifted"].score == 0
+
+
 def test_ordinary_mess(mark: Any, school: Any) -> None:
     cells = [
         "%matplotlib inline\nimport matplotlib.pyplot as plt\nimport seaborn, nowhere_to_be_found\n!pip install x",

@@ -2,9 +2,10 @@
 
 The shape. A trusted process (`box`) holds exercises, references, salt, comparison. It starts a *zygote* behind
 walls (`launch`, `tiers`): an interpreter with torch, the probes' code, their inputs, and a harness, sent in as
-text. The zygote forks one child per sitting; the child confines itself further (`limits`, `seccomp`), reads the
+text. The zygote forks a child for each submission; the child confines itself further (`limits`, `seccomp`), reads the
 submission from a socket, runs it (`harness`) and writes what the probes saw to the same socket (`protocol`).
-Verdicts are computed outside.
+Verdicts are computed outside. Where a submission has to sit again with parts of the reference, its first child may
+be asked once more, on a second socket; a child that has seen parts of the reference never is.
 
 Who attacks: the author of a submission, who may run any Python and any machine code in the child, knows this
 source, and wants points, the reference, the salt, other submissions, the instructor's files, the network, or a
@@ -21,7 +22,7 @@ What is promised, and what keeps it:
   nothing. In both, an allow-list of system calls: no process, thread or program can be started, no socket made, no
   file opened for writing, no other process signalled. So one process is the whole submission, and its own limits
   bound it.
-- *No harm to the next.* A fresh fork for each; a watchdog outside with one deadline; sizes checked before memory is
+- *No harm to the next.* A fresh fork for each submission; a watchdog outside with one deadline; sizes checked before memory is
   set aside; a dead zygote is replaced. The reading side raises nothing but its own errors, whatever bytes come.
 
 Where it ends:

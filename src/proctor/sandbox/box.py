@@ -27,6 +27,9 @@ from proctor.sandbox.reader import Ended, Late, Reader
 from proctor.sandbox.sitting import Cell, Sitting, Stopped, take_definitions, take_observation, whose
 
 GRACE = 1.0  # seconds in which a process that closed its channel should be gone
+KEPT = 0.1  # of the time limit: who took longer has too little processor time left for another sitting
+
+Asked = Mapping[str, Sequence[str]]  # exercise -> probes
 
 SIGNALS = {
     "SIGSEGV": "it read or wrote memory that is not its own",
@@ -63,6 +66,7 @@ class Sandbox:
         self._probes, self._draws, self._hide = probes, pack_draws(draws or {}), hide
         self._zygote: Zygote | None = None
         self._busy = False  # a child may still be alive; its status has not come
+        self._kept: tuple[object, socket.socket] | None = None  # for whom a child waits, and where it listens
 
     def __enter__(self) -> Self:
         return self
@@ -76,9 +80,17 @@ class Sandbox:
 
     def close(self) -> None:
         """End the zygote and everything in it."""
+        self.dismiss()
         zygote, self._zygote, self._busy = self._zygote, None, False
         if zygote is not None:
             zygote.end()
+
+    def dismiss(self) -> None:
+        """Let the process go that was kept, if one was."""
+        if self._kept is not None:
+            self._kept[1].close()
+            self._kept = None
+            self._end_child()
 
     @property
     def pid(self) -> int | None:
@@ -93,8 +105,10 @@ class Sandbox:
         exercises: Mapping[str, Sequence[str]] | None = None,
         forbid: Mapping[str, Sequence[Family]] | None = None,
         seconds: float | None = None,
+        visitor: object = None,
+        keep: bool = False,
     ) -> Sitting:
-        """Run one submission and observe it.
+        """Run one submission and observe it, in a process of its own.
 
         Args:
             code: the student's definitions, in order.
@@ -103,6 +117,10 @@ class Sandbox:
             exercises: exercise -> probes to run, in order.
             forbid: exercise -> what may not be called.
             seconds: wall clock for this sitting, if not that of the limits; no more than theirs.
+            visitor: whose sitting this is. If its process was kept for the same visitor, it takes place there, which
+                costs a third.
+            keep: keep the process for a second sitting, until anybody else sits or `dismiss`. Not for a sitting from
+                which a submission could learn how to answer the next.
 
         Raises:
             Fault: the sandbox itself does not work; nothing is known about the submission.
@@ -120,25 +138,43 @@ class Sandbox:
                 },
             }
         )
-        begun = time.monotonic()
         if len(job) > self.limits.code_bytes:
             detail = f"The code has {len(job):,} bytes; at most {self.limits.code_bytes:,} are run."
             return Sitting(stopped=Stopped("size", detail))
-        for attempt in (1, 2):
-            sitting = Sitting()
-            try:
-                self._sit(job, asked, sitting, min(seconds or self.limits.seconds, self.limits.seconds))
-                break
-            except _ZygoteGone:
-                # not seen to be this submission's doing: it gets a second sandbox, and an answer either way
-                self.close()
-                detail = "The sandbox itself was ended while this code ran, twice."
-                sitting.stopped = Stopped("sandbox", detail) if attempt == 2 else None
+        seconds = min(seconds or self.limits.seconds, self.limits.seconds)
+        begun = time.monotonic()
+        sitting = self._sit_on(job, asked, seconds, visitor) or self._sit_anew(
+            job, asked, seconds, visitor if keep else None
+        )
         sitting.seconds = time.monotonic() - begun
         return sitting
 
+    def _sit_on(self, job: bytes, asked: Asked, seconds: float, visitor: object) -> Sitting | None:
+        """In the process that was kept. None if there is none, or if what was left in it may have spoiled this."""
+        if visitor is None or self._kept is None or self._kept[0] is not visitor:
+            return None
+        channel, self._kept = self._kept[1], None
+        with channel:
+            sitting = self._converse(channel, job, asked, seconds, greeting=False)
+        self._end_child()
+        late = sitting.stopped is not None and sitting.stopped.reason == "time"
+        return sitting if late or sitting.went_well(asked) else None
+
+    def _sit_anew(self, job: bytes, asked: Asked, seconds: float, heir: object) -> Sitting:
+        """In a new process. If the sandbox ends, that need not be this submission's doing: it gets a second one."""
+        try:
+            return self._sit(job, asked, seconds, heir)
+        except _ZygoteGone:
+            self.close()
+        try:
+            return self._sit(job, asked, seconds, heir)
+        except _ZygoteGone:
+            self.close()
+            return Sitting(stopped=Stopped("sandbox", "The sandbox itself was ended while this code ran, twice."))
+
     def _ready(self) -> Zygote:
         """A live zygote without a child."""
+        self.dismiss()
         if self._zygote is not None and self._busy:
             try:
                 self._status()
@@ -150,51 +186,69 @@ class Sandbox:
             self._zygote = launch(self.tier, self._probes, self._draws, self.limits, self._hide)
         return self._zygote
 
-    def _sit(self, job: bytes, asked: Mapping[str, Sequence[str]], sitting: Sitting, seconds: float) -> None:
+    def _sit(self, job: bytes, asked: Asked, seconds: float, heir: object) -> Sitting:
         zygote = self._ready()
-        ours, theirs = socket.socketpair()
+        (ours, theirs), (ours_next, theirs_next) = socket.socketpair(), socket.socketpair()
+        self._kept = heir, ours_next
         with ours:
-            with theirs:
+            with theirs, theirs_next:
                 try:
-                    socket.send_fds(zygote.control, [protocol.SIT], [theirs.fileno()])
+                    socket.send_fds(zygote.control, [protocol.SIT], [theirs.fileno(), theirs_next.fileno()])
                 except OSError:
                     raise _ZygoteGone from None
             self._busy = True
-            reader = Reader(ours, time.monotonic() + seconds, self.limits)
-            try:
-                reader.send(protocol.frame(protocol.JOB, job))
-                self._read(reader, asked, sitting)
-            except Late:
-                detail = f"The code was still running after {seconds:g} s."
-                sitting.stopped = Stopped("time", detail, *reader.running)
-            except TooLarge as error:
-                sitting.stopped = Stopped("result", f"The code sent back too much: {error}.", *reader.running)
-            except Garbage as error:
-                detail = f"What came back was not an answer of the test harness ({error})."
-                sitting.stopped = Stopped("garbage", detail, *reader.running)
-            except Ended:
-                if zygote.has_spoken(min(GRACE, seconds)):
-                    sitting.stopped = self._why(*self._status(), reader.running)
-                else:
-                    detail = "The code cut its connection to the test harness and went on running."
-                    sitting.stopped = Stopped("garbage", detail, *reader.running)
-            finally:
-                self._end_child()
+            begun = time.monotonic()
+            sitting = self._converse(ours, job, asked, seconds)
+        quick = time.monotonic() - begun < KEPT * self.limits.seconds
+        if heir is None or not quick or sitting.stopped is not None:
+            self.dismiss()
+        return sitting
 
-    def _read(self, reader: Reader, asked: Mapping[str, Sequence[str]], sitting: Sitting) -> None:
-        """Take frames until the last."""
+    def _converse(
+        self, channel: socket.socket, job: bytes, asked: Asked, seconds: float, greeting: bool = True
+    ) -> Sitting:
+        """Send the job, and take what comes until the end, whichever it is."""
+        assert self._zygote is not None
+        sitting = Sitting()
+        reader = Reader(channel, time.monotonic() + seconds, self.limits)
+        try:
+            reader.send(protocol.frame(protocol.JOB, job))
+            if greeting:
+                self._greet(reader)
+            self._read(reader, asked, sitting)
+        except Late:
+            detail = f"The code was still running after {seconds:g} s."
+            sitting.stopped = Stopped("time", detail, *reader.running)
+        except TooLarge as error:
+            sitting.stopped = Stopped("result", f"The code sent back too much: {error}.", *reader.running)
+        except Garbage as error:
+            detail = f"What came back was not an answer of the test harness ({error})."
+            sitting.stopped = Stopped("garbage", detail, *reader.running)
+        except Ended:
+            if self._zygote.has_spoken(min(GRACE, seconds)):
+                sitting.stopped = self._why(*self._status(), reader.running)
+            else:
+                detail = "The code cut its connection to the test harness and went on running."
+                sitting.stopped = Stopped("garbage", detail, *reader.running)
+        return sitting
+
+    def _greet(self, reader: Reader) -> None:
+        """The first frame of a process. No student code is there yet, so it is true."""
         kind, payload = next(reader.frames())
-        if kind == protocol.FAULT:  # sent before student code exists, so it is true
+        if kind == protocol.FAULT:
             raise Fault(f"a sitting could not be confined: {payload.decode('utf-8', 'replace')[:500]}")
         if kind != protocol.READY:
             raise Garbage("no greeting")
+
+    def _read(self, reader: Reader, asked: Asked, sitting: Sitting) -> None:
+        """Take frames until the last."""
         for kind, payload in reader.frames():
             if kind == protocol.DEFINED:
                 take_definitions(protocol.from_json(payload), asked, sitting)
             elif kind == protocol.BEGIN:
                 reader.running = whose(protocol.from_json(payload), asked)
             elif kind == protocol.OBSERVED:
-                take_observation(payload, asked, sitting)
+                take_observation(payload, reader.running, sitting)
                 reader.running = ("", "")
             elif kind == protocol.OUTPUT:
                 sitting.output = clean(protocol.from_json(payload).get("text"), self.limits.kept_output)

@@ -1,4 +1,4 @@
-"""One sitting, inside: the student's cells in one namespace, then every probe of every exercise.
+"""One sitting, inside: the student's cells in a namespace of their own, then every probe of every exercise.
 
 Runs in the forked child, next to student code, so nothing here is a guarantee: student code can change all of it. It
 cannot gain by that. What leaves is values, and the trusted process compares them with its own.
@@ -13,12 +13,14 @@ import builtins
 import importlib
 import io
 import os
+import random
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from itertools import groupby
 from types import ModuleType
 from typing import Any, NoReturn
 
+import numpy
 import torch
 
 from proctor.forbid import Family
@@ -95,7 +97,11 @@ def _no_input(prompt: object = "") -> NoReturn:
 
 
 def _room(descriptor_output: Output, modules: Mapping[str, str]) -> ModuleType:
-    """The namespace of the submission and everything that it may expect around it."""
+    """The namespace of the submission and everything that it may expect around it; nothing of an earlier sitting."""
+    for finder in [finder for finder in sys.meta_path if isinstance(finder, Sources | InertModules)]:
+        sys.meta_path.remove(finder)
+        for name in (*finder.sources, *finder.packages) if isinstance(finder, Sources) else ():
+            sys.modules.pop(name, None)
     sys.stdin = io.StringIO()
     sys.stdout = sys.stderr = sys.__stdout__ = sys.__stderr__ = descriptor_output  # type: ignore[assignment,misc]
     builtins.input = _no_input
@@ -106,6 +112,9 @@ def _room(descriptor_output: Output, modules: Mapping[str, str]) -> ModuleType:
     room = ModuleType(NAMESPACE)
     sys.modules[NAMESPACE] = sys.modules["__main__"] = room
     sys.argv = [NAMESPACE]
+    random.seed(0)  # unseeded draws are the same in every run
+    numpy.random.seed(0)
+    torch.default_generator.manual_seed(0)
     return room
 
 
@@ -167,28 +176,26 @@ def sit(
                     channel.send(protocol.BEGIN, protocol.to_json({"exercise": exercise, "probe": probe}))
                     seen = look(probes[exercise][probe], implementations[exercise], draws.get(exercise, {}))
                     seen = _in_words(Observation(seen.values, seen.raised, blocker.taken()), limits["memory_mb"])
-                    channel.hold(protocol.OBSERVED, pack(exercise, probe, seen, limits["frame_bytes"]))
+                    channel.hold(protocol.OBSERVED, pack(seen, limits["frame_bytes"]))
     channel.hold(protocol.OUTPUT, protocol.to_json({"text": output.text(), "count": output.count}))
     channel.send(protocol.END)
 
 
-def pack(exercise: str, probe: str, seen: Observation, most: int) -> bytes:
+def pack(seen: Observation, most: int) -> bytes:
     """An observation as bytes. One that cannot be packed, or is too large, becomes what was wrong with it."""
     try:
-        data = _bytes(exercise, probe, seen)
+        data = _bytes(seen)
         if len(data) <= most:
             return data
         problem = Raised("ValueError", f"the result has {len(data):,} bytes; at most {most:,} are read")
     except TypeError as error:
         problem = Raised("TypeError", str(error))
-    return _bytes(exercise, probe, Observation(None, problem, seen.called))
+    return _bytes(Observation(None, problem, seen.called))
 
 
-def _bytes(exercise: str, probe: str, seen: Observation) -> bytes:
+def _bytes(seen: Observation) -> bytes:
     error = seen.raised
     note = {
-        "exercise": exercise,
-        "probe": probe,
         "values": seen.values is not None,
         "raised": None if error is None else [error.kind[:100], error.message[:2000], error.where[:500]],
         "called": [str(name)[:200] for name in seen.called[:20]],

@@ -17,6 +17,7 @@ def settle() -> None:
     """Collect what is garbage, keep the rest out of later collections, take the gaps that are left (some megabytes)."""
     gc.collect()
     gc.freeze()
+    gc.enable()
     with contextlib.suppress(OSError, AttributeError):  # only glibc's heap is known to grow upwards
         _take_gaps(ctypes.CDLL(None))
 

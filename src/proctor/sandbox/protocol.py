@@ -68,22 +68,10 @@ def to_json(value: Any) -> bytes:
     return _TO_JSON.encode(value).encode("ascii")
 
 
-def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result = dict(pairs)
-    if len(result) != len(pairs):
-        raise Garbage("a name occurs twice")
-    return result
-
-
-_FROM_JSON = json.JSONDecoder(object_pairs_hook=_no_twins)
-
-
 def from_json(data: bytes) -> dict[str, Any]:
     """A JSON object, or Garbage."""
     try:
-        value = _FROM_JSON.decode(data.decode("utf-8"))
-    except Garbage:
-        raise
+        value = json.loads(data.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise Garbage(f"not JSON: {type(error).__name__}") from None
     if not isinstance(value, dict):
@@ -188,7 +176,7 @@ def decode(data: bytes, max_header: int = MAX_HEADER, max_tensors: int = MAX_TEN
     if position != len(body):
         raise Garbage("bytes are left over behind the tensors")
     try:
-        note = _FROM_JSON.decode(metadata.get("note", "null"))
+        note = json.loads(metadata.get("note", "null"))
     except (ValueError, RecursionError, TypeError):
         raise Garbage("the note is not JSON") from None
     return tensors, note

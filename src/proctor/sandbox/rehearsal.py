@@ -84,10 +84,16 @@ class Rehearsed(Channel):
         return self.stream.read(count)
 
 
+def is_sittings(name: str) -> bool:
+    """Is this a module that a sitting makes? What torch loads in it may stay."""
+    return name.partition(".")[0] in ("__main__", "qkv", NAMESPACE)
+
+
 @contextmanager
 def as_it_was(*tables: dict[str, Any]) -> Iterator[None]:
-    """Give these tables back as they are now."""
+    """Give the interpreter back as it is now, and these tables."""
     before = [dict(table) for table in tables]
+    finders, modules = list(sys.meta_path), {name: m for name, m in sys.modules.items() if is_sittings(name)}
     try:
         yield
     finally:
@@ -95,6 +101,10 @@ def as_it_was(*tables: dict[str, Any]) -> Iterator[None]:
             for name in table.keys() - old.keys():
                 del table[name]
             table |= {name: value for name, value in old.items() if table.get(name) is not value}
+        for name in [name for name in sys.modules if is_sittings(name)]:
+            del sys.modules[name]
+        sys.modules |= modules
+        sys.meta_path[:] = finders
 
 
 def rehearse(
@@ -104,7 +114,6 @@ def rehearse(
 ) -> None:
     """Let a submission without a student sit, with all probes."""
     look_up_all()
-    finders, main, loaded = list(sys.meta_path), sys.modules["__main__"], set(sys.modules)
     with as_it_was(vars(builtins), vars(sys), vars(torch.nn.functional)):
         for time in range(TIMES):
             answer = ("echo", "Echo")[time % 2]
@@ -121,7 +130,3 @@ def rehearse(
             channel = Rehearsed(protocol.to_json(job))
             sit(channel, probes, draws, limits)
             channel.close()
-            for name in sys.modules.keys() - loaded:
-                if name.partition(".")[0] in ("qkv", NAMESPACE):  # what torch has loaded may stay
-                    del sys.modules[name]
-    sys.meta_path[:], sys.modules["__main__"] = finders, main

@@ -61,11 +61,15 @@ class Sitting:
     stopped: Stopped | None = None
     seconds: float = 0.0
 
+    def went_well(self, asked: Mapping[str, Sequence[str]]) -> bool:
+        """Did all that was asked end in values?"""
+        seen = self.outcomes
+        values = (seen.get(name, {}).get(probe) for name, probes in asked.items() for probe in probes)
+        return self.stopped is None and not self.cell_errors and all(v and v.values is not None for v in values)
 
-def whose(note: Any, asked: Mapping[str, Sequence[str]]) -> tuple[str, str]:
-    """The exercise and probe that a frame is about; they must be among those asked for."""
-    if not isinstance(note, dict):
-        raise Garbage("not about a probe")
+
+def whose(note: Mapping[str, Any], asked: Mapping[str, Sequence[str]]) -> tuple[str, str]:
+    """The exercise and probe that begin; they must be among those asked for."""
     exercise, probe = note.get("exercise"), note.get("probe")
     if not isinstance(exercise, str) or exercise not in asked or probe not in asked[exercise]:
         raise Garbage("about a probe that was not asked for")
@@ -93,9 +97,12 @@ def take_definitions(report: Mapping[str, Any], asked: Mapping[str, Sequence[str
     sitting.notes = _texts(report.get("notes"), 20, 500)
 
 
-def take_observation(payload: bytes, asked: Mapping[str, Sequence[str]], sitting: Sitting) -> None:
+def take_observation(payload: bytes, running: tuple[str, str], sitting: Sitting) -> None:
+    """What the probe saw that was said to be running."""
     tensors, note = protocol.decode(payload)
-    exercise, probe = whose(note, asked)
+    exercise, probe = running
+    if not probe or not isinstance(note, dict):
+        raise Garbage("about no probe")
     if probe in sitting.outcomes.get(exercise, {}):
         raise Garbage("a second answer to the same probe")
     raised = None if note.get("raised") is None else _raised(note["raised"])

@@ -8,22 +8,22 @@ a child is ended when the trusted process says so or goes away; whatever a child
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import io
 import logging
 import os
-import random
 import select
 import signal
 import socket
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from proctor.sandbox import heap, limits, protocol, seccomp
 from proctor.sandbox.tiers import landlock
 
-CHANNEL = 3  # the child's only descriptor besides the three standard ones
+CHANNELS = 3, 4  # the child's only descriptors besides the standard ones: one for each time that it may be asked
 
 
 def run(control: socket.socket, boot: Mapping[str, Any]) -> None:
@@ -96,8 +96,8 @@ def _orphans() -> None:
                 os.waitpid(pid, 0)
 
 
-def _prepare(boot: Mapping[str, Any], probes: bytes, draws: bytes) -> Callable[[int], None]:
-    """Import and warm what children share. Returns what a child does with its channel."""
+def _prepare(boot: Mapping[str, Any], probes: bytes, draws: bytes) -> Callable[[Sequence[int]], None]:
+    """Import and warm what children share. Returns what a child does with its channels."""
     import torch
 
     torch.set_num_threads(1)  # thread pools do not survive a fork: there must never be one
@@ -118,8 +118,6 @@ def _prepare(boot: Mapping[str, Any], probes: bytes, draws: bytes) -> Callable[[
         table.setdefault(exercise, {})[key] = tensors[name]
     bounds = boot["limits"]
     rehearsal.rehearse(functions, table, bounds)
-    torch.manual_seed(0)  # unseeded draws of a submission are the same in every run
-    sys.modules["numpy"].random.seed(0)
     filtered = boot["tier"] != "limits"
     if filtered:
         seccomp.prepare()
@@ -131,10 +129,11 @@ def _prepare(boot: Mapping[str, Any], probes: bytes, draws: bytes) -> Callable[[
         ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
     parent = os.getpid()
 
-    def child(descriptor: int) -> None:
-        channel = harness.Channel(descriptor)
+    def child(descriptors: Sequence[int]) -> None:
+        channel = harness.Channel(descriptors[0])
         try:
-            channel = _alone(descriptor, harness, parent)
+            _alone(descriptors, parent)
+            channel = harness.Channel(CHANNELS[0])
             if filtered:
                 limits.restrict(bounds["cpu_seconds"], roof, processes=0)
                 seccomp.install(os.getpid())
@@ -144,12 +143,13 @@ def _prepare(boot: Mapping[str, Any], probes: bytes, draws: bytes) -> Callable[[
             channel.send(protocol.FAULT, repr(error).encode("utf-8", "replace"))
             return
         channel.send(protocol.READY)
-        try:
-            harness.sit(channel, functions, table, bounds)
-        except BaseException as error:
-            report = {"reason": "harness", "detail": f"{type(error).__name__}: {error}"[:500]}
-            channel.send(protocol.STOP, protocol.to_json(report))
-        channel.close()
+        for channel in map(harness.Channel, CHANNELS):
+            try:
+                harness.sit(channel, functions, table, bounds)
+            except BaseException as error:
+                report = {"reason": "harness", "detail": f"{type(error).__name__}: {error}"[:500]}
+                channel.send(protocol.STOP, protocol.to_json(report))
+            channel.close()
 
     return child
 
@@ -173,36 +173,36 @@ def _hush() -> None:
             logger.handlers.clear()
 
 
-def _alone(descriptor: int, harness: Any, parent: int) -> Any:
-    """Own session, no descriptor but the channel, no life after the zygote's."""
+def _alone(descriptors: Sequence[int], parent: int) -> None:
+    """Own session, no descriptors but the channels, no life after the zygote's."""
     if sys.platform == "linux":
         landlock.die_with_parent()
         if os.getppid() != parent:
             os._exit(0)
     os.setsid()  # else kill(0, …) would reach the zygote's group
     os.dup2(0, 2)  # what the zygote says is kept, what a child says is not
-    os.dup2(descriptor, CHANNEL)
-    os.closerange(CHANNEL + 1, 1 << 20)
-    random.seed(0)  # Python shuffles this one at every fork
-    return harness.Channel(CHANNEL)
+    aside = [fcntl.fcntl(descriptor, fcntl.F_DUPFD, CHANNELS[-1] + 1) for descriptor in descriptors]
+    for descriptor, channel in zip(aside, CHANNELS, strict=True):
+        os.dup2(descriptor, channel)
+    os.closerange(CHANNELS[-1] + 1, 1 << 20)
 
 
-def serve(control: socket.socket, child: Callable[[int], None], sweep: Callable[[], None]) -> None:
+def serve(control: socket.socket, child: Callable[[Sequence[int]], None], sweep: Callable[[], None]) -> None:
     """One child at a time, until the other side hangs up."""
     while True:
         try:
-            command, descriptors, _, _ = socket.recv_fds(control, 1, 1)
+            command, descriptors, _, _ = socket.recv_fds(control, 1, len(CHANNELS))
         except OSError:
             return
         if not command:
             return
-        if command != protocol.SIT or not descriptors:
+        if command != protocol.SIT or len(descriptors) != len(CHANNELS):
             continue  # a late "end it" for a child that had ended by itself
         pid = os.fork()
         if pid == 0:
             try:
                 control.close()
-                child(descriptors[0])
+                child(descriptors)
             finally:
                 os._exit(0)
         for descriptor in descriptors:

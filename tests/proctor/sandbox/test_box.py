@@ -184,6 +184,54 @@ def test_unseeded_draws_are_the_same_in_every_sitting(box):
     assert first == second != ""
 
 
+MARK = "import builtins\nmet = getattr(builtins, 'met', 0)\nbuiltins.met = met + 1\nprint(met)\n"
+
+
+def test_a_visitor_whose_process_was_kept_sits_there_again_and_finds_a_clean_room(box):
+    lines = {"qkv.model.lines": "steps = 1"}
+    first = sit(box, MARK + "from qkv.model.lines import steps\nx = 1", modules=lines, visitor=box, keep=True)
+    source = MARK + "import torch\nfrom qkv.model.lines import steps\nprint(steps, 'x' in globals(), torch.rand(1))\n"
+    second = sit(box, source + RIGHT, modules={"qkv.model.lines": "steps = 2"}, visitor=box)
+    assert (first.output, second.output[:12]) == ("0\n", "1\n2 False te")
+    assert EXAMINER.verdict(second.outcomes["affine"]).state == "passed"
+    anew = sit(box, source, modules={"qkv.model.lines": "steps = 2"}, visitor=box)  # twice at most
+    assert anew.output == second.output.replace("1", "0", 1)  # unseeded draws are the same
+
+
+@pytest.mark.parametrize("visitor", [None, "another"])
+def test_nobody_else_gets_a_process_that_was_kept(box, visitor):
+    sit(box, MARK, visitor=None if visitor is None else box, keep=True)
+    assert sit(box, MARK, visitor=visitor).output == "0\n"
+
+
+def test_a_process_that_is_dismissed_is_gone(box):
+    sit(box, MARK, visitor=box, keep=True)
+    box.dismiss()
+    assert sit(box, MARK, visitor=box).output == "0\n"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import os; os.write(4, b'F' + bytes(4))",  # a fault is believed from nobody who could lie
+        "import os; os.write(4, b'E' + bytes(4) + bytes(100))",
+        "import os; os.close(4)",
+        "import os; from proctor.sandbox import harness\nharness.Channel.job = lambda channel: os._exit(3)",
+        "from proctor.sandbox import harness\nharness.run_cells = 5",
+        "import builtins, torch; builtins.hoard = torch.ones(45_000_000)",
+        "import torch; torch.exp = None",
+    ],
+)
+def test_what_a_submission_left_in_its_process_cannot_spoil_its_next_sitting(box, source):
+    room = "import torch\nassert len(torch.exp(torch.ones(20_000_000)))\n"
+    sit(box, source + "\n" + RIGHT, visitor=box, keep=True)
+    again = sit(box, room + RIGHT, visitor=box)
+    assert again.stopped is None
+    assert again.cell_errors == {}
+    assert EXAMINER.verdict(again.outcomes["affine"]).state == "passed"
+    assert passes(box)
+
+
 @pytest.mark.parametrize(
     ("source", "reason", "detail"),
     [

@@ -29,11 +29,12 @@ def test_it_calls_every_probe_with_a_function_and_with_a_class() -> None:
 def test_it_leaves_everything_as_it_was() -> None:
     def state() -> list[object]:
         tables = vars(builtins), vars(torch.nn.functional), {n: m for n, m in vars(sys).items() if n != "modules"}
-        return [dict(table) for table in tables] + [list(sys.meta_path), sys.modules["__main__"]]
+        modules = {name: module for name, module in sys.modules.items() if rehearsal.is_sittings(name)}
+        return [dict(table) for table in tables] + [list(sys.meta_path), modules]
 
-    rehearsal.rehearse({"doubled": {"one": lambda f: {"output": f(torch.zeros(2))}}}, {}, asdict(Limits()))
-    before, modules = state(), {name for name in sys.modules if name.startswith("qkv")}
+    import qkv.model
+
+    assert qkv.model
+    before = state()
     rehearsal.rehearse({"doubled": {"one": lambda f: {"output": f(torch.zeros(2))}}}, {}, asdict(Limits()))
     assert state() == before
-    assert {name for name in sys.modules if name.startswith("qkv")} == modules
-    assert "submission" not in sys.modules
