@@ -22,8 +22,9 @@ What is promised, and what keeps it:
   nothing. In both, an allow-list of system calls: no process, thread or program can be started, no socket made, no
   file opened for writing, no other process signalled. So one process is the whole submission, and its own limits
   bound it.
-- *No harm to the next.* A fresh fork for each submission; a watchdog outside with one deadline; sizes checked before memory is
-  set aside; a dead zygote is replaced. The reading side raises nothing but its own errors, whatever bytes come.
+- *No harm to the next.* A fresh fork for each submission; a watchdog outside with one deadline; sizes checked before
+  memory is set aside; a dead zygote is replaced. The reading side raises nothing but its own errors, whatever bytes
+  come.
 
 Where it ends:
 - The kernel, the interpreter that decodes frames outside, and bubblewrap are trusted. A hole in the kernel's
