@@ -106,8 +106,5 @@ def note(function: Any, families: tuple[Family, ...], called: list[str]) -> None
 @contextmanager
 def recording(families: tuple[Family, ...], called: list[str]) -> Iterator[None]:
     """Append to `called` the title of each family that is used inside the block."""
-    if not families:
-        yield
-        return
     with _Calls(families, called), _Kernels(families, called):
         yield

@@ -246,7 +246,7 @@ class Sandbox:
             if kind == protocol.DEFINED:
                 take_definitions(protocol.from_json(payload), asked, sitting)
             elif kind == protocol.BEGIN:
-                reader.running = whose(protocol.from_json(payload), asked)
+                reader.running = whose(payload, asked)
             elif kind == protocol.OBSERVED:
                 take_observation(payload, reader.running, sitting)
                 reader.running = ("", "")

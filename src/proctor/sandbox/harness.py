@@ -173,7 +173,7 @@ def sit(
         with blocker.without(families):
             for exercise in neighbours:
                 for probe in job["exercises"][exercise]:
-                    channel.send(protocol.BEGIN, protocol.to_json({"exercise": exercise, "probe": probe}))
+                    channel.send(protocol.BEGIN, protocol.pair(exercise, probe))
                     seen = look(probes[exercise][probe], implementations[exercise], draws.get(exercise, {}))
                     seen = _in_words(Observation(seen.values, seen.raised, blocker.taken()), limits["memory_mb"])
                     channel.hold(protocol.OBSERVED, pack(seen, limits["frame_bytes"]))
@@ -194,9 +194,10 @@ def pack(seen: Observation, most: int) -> bytes:
 
 
 def _bytes(seen: Observation) -> bytes:
+    if seen.values is not None and not seen.called:
+        return protocol.encode(seen.values)
     error = seen.raised
     note = {
-        "values": seen.values is not None,
         "raised": None if error is None else [error.kind[:100], error.message[:2000], error.where[:500]],
         "called": [str(name)[:200] for name in seen.called[:20]],
     }

@@ -8,7 +8,6 @@ ValueError) or `TooLarge` is raised for any bytes at all, and what it returns is
 from __future__ import annotations
 
 import json
-import math
 import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -91,12 +90,12 @@ def clean(text: object, limit: int) -> str:
 
 
 def encode(tensors: Mapping[str, Tensor], note: Any = None) -> bytes:
-    """Tensors and a JSON note as bytes in safetensors' format.
+    """Tensors and a JSON note, if there is one, as bytes in safetensors' format.
 
     Raises:
         TypeError: for a dtype that has no place in the format.
     """
-    entries: dict[str, Any] = {"__metadata__": {"note": to_json(note).decode("ascii")}}
+    entries: dict[str, Any] = {} if note is None else {"__metadata__": {"note": to_json(note).decode("ascii")}}
     parts: list[bytes] = []
     offset = 0
     for name, tensor in sorted(tensors.items(), key=lambda item: (-item[1].element_size(), item[0])):
@@ -113,29 +112,36 @@ def encode(tensors: Mapping[str, Tensor], note: Any = None) -> bytes:
     return b"".join([struct.pack("<Q", len(header)), header, *parts])
 
 
-def _whole(value: object, low: int, high: int) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+_ENTRY = {"dtype", "shape", "data_offsets"}
+
+
+def _whole(value: object, high: int) -> int:
+    """A number from 0 to `high`; True is none."""
+    if type(value) is not int or not 0 <= value <= high:
         raise Garbage("a number is out of range")
     return value
 
 
 def _extent(entry: object) -> tuple[torch.dtype, list[int], int, int]:
     """dtype, shape, first and last byte of one tensor, each checked against the others."""
-    if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
+    if not isinstance(entry, dict) or entry.keys() != _ENTRY:
         raise Garbage("a tensor has exactly a dtype, a shape and offsets")
-    code, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
+    code, sizes, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
     if not isinstance(code, str) or code not in DTYPES:
         raise Garbage("unknown dtype")
-    if not isinstance(shape, list) or len(shape) > MAX_DIMS:
+    if not isinstance(sizes, list) or len(sizes) > MAX_DIMS:
         raise Garbage(f"a shape is a list of at most {MAX_DIMS} sizes")
     if not isinstance(offsets, list) or len(offsets) != 2:
         raise Garbage("offsets are two numbers")
-    sizes = [_whole(size, 0, MAX_ELEMENTS) for size in shape]
-    if math.prod(max(size, 1) for size in sizes) > MAX_ELEMENTS:
+    elements = room = 1  # room: as if no size were 0, so that none hides the others
+    for size in sizes:
+        elements *= _whole(size, MAX_ELEMENTS)
+        room *= size or 1
+    if room > MAX_ELEMENTS:
         raise Garbage("a tensor has too many elements")
-    begin, end = (_whole(offset, 0, 1 << 40) for offset in offsets)
+    begin, end = _whole(offsets[0], 1 << 40), _whole(offsets[1], 1 << 40)
     dtype = DTYPES[code]
-    if end - begin != math.prod(sizes) * dtype.itemsize:
+    if end - begin != elements * dtype.itemsize:
         raise Garbage("a tensor's bytes do not fit its shape")
     return dtype, sizes, begin, end
 
@@ -176,7 +182,21 @@ def decode(data: bytes, max_header: int = MAX_HEADER, max_tensors: int = MAX_TEN
     if position != len(body):
         raise Garbage("bytes are left over behind the tensors")
     try:
-        note = json.loads(metadata.get("note", "null"))
+        note = json.loads(metadata["note"]) if metadata else None
     except (ValueError, RecursionError, TypeError):
         raise Garbage("the note is not JSON") from None
     return tensors, note
+
+
+def pair(first: str, second: str) -> bytes:
+    """Two names as bytes."""
+    return f"{first}\n{second}".encode()
+
+
+def from_pair(data: bytes) -> tuple[str, str]:
+    """What `pair` packed, or Garbage."""
+    try:
+        first, second = data.decode("utf-8").split("\n")
+    except ValueError:
+        raise Garbage("two names expected") from None
+    return first, second

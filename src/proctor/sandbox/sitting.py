@@ -68,12 +68,12 @@ class Sitting:
         return self.stopped is None and not self.cell_errors and all(v and v.values is not None for v in values)
 
 
-def whose(note: Mapping[str, Any], asked: Mapping[str, Sequence[str]]) -> tuple[str, str]:
-    """The exercise and probe that begin; they must be among those asked for."""
-    exercise, probe = note.get("exercise"), note.get("probe")
-    if not isinstance(exercise, str) or exercise not in asked or probe not in asked[exercise]:
+def whose(payload: bytes, asked: Mapping[str, Sequence[str]]) -> tuple[str, str]:
+    """The exercise and the probe that begin; they must be among those asked for."""
+    exercise, probe = protocol.from_pair(payload)
+    if probe not in asked.get(exercise, ()):
         raise Garbage("about a probe that was not asked for")
-    return exercise, str(probe)
+    return exercise, probe
 
 
 def _raised(parts: object) -> Raised:
@@ -98,16 +98,18 @@ def take_definitions(report: Mapping[str, Any], asked: Mapping[str, Sequence[str
 
 
 def take_observation(payload: bytes, running: tuple[str, str], sitting: Sitting) -> None:
-    """What the probe saw that was said to be running."""
-    tensors, note = protocol.decode(payload)
+    """What the probe saw that was said to be running; a note says what it raised, and what it called."""
+    values, note = protocol.decode(payload)
     exercise, probe = running
-    if not probe or not isinstance(note, dict):
+    if not probe:
         raise Garbage("about no probe")
-    if probe in sitting.outcomes.get(exercise, {}):
+    seen = sitting.outcomes.setdefault(exercise, {})
+    if probe in seen:
         raise Garbage("a second answer to the same probe")
-    raised = None if note.get("raised") is None else _raised(note["raised"])
-    values = tensors if note.get("values") is True and raised is None else None
-    if values is None and raised is None:
-        raise Garbage("neither values nor an error")
-    seen = Observation(values, raised, _texts(note.get("called"), 20, 200))
-    sitting.outcomes.setdefault(exercise, {})[probe] = seen
+    if note is None:
+        seen[probe] = Observation(values)
+    elif isinstance(note, dict):
+        raised = None if note.get("raised") is None else _raised(note["raised"])
+        seen[probe] = Observation(values if raised is None else None, raised, _texts(note.get("called"), 20, 200))
+    else:
+        raise Garbage("a note has names")

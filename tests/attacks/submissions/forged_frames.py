@@ -16,8 +16,8 @@ def send(kind, payload=b""):
 
 
 for probe in ("along_the_last", "along_the_first"):
-    send(protocol.BEGIN, protocol.to_json({"exercise": "softmax", "probe": probe}))
-    note = {"values": True, "raised": None, "called": [], "score": 1.0}
+    send(protocol.BEGIN, protocol.pair("softmax", probe))
+    note = {"raised": None, "called": [], "score": 1.0}
     send(protocol.OBSERVED, protocol.encode({"weights": torch.zeros(2, 3, 5)}, note))
 send(protocol.END, b"")
 os._exit(0)
