@@ -44,6 +44,9 @@ def run_cell(label: str, source: str, names: dict[str, Any], flags: int) -> tupl
     """
     file = file_of(label)
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    if "import" not in source:  # most cells: no tree is needed
+        exec(compile(source, file, "exec", flags, dont_inherit=True), names)
+        return [], flags
     tree = compile(source, file, "exec", ast.PyCF_ONLY_AST | flags, dont_inherit=True)
     notes: list[str] = []
     pending: list[ast.stmt] = []

@@ -148,6 +148,7 @@ def report(names: Mapping[str, Any], exercises: Iterable[str], errors: Mapping[s
 
 def sit(
     channel: Channel,
+    blocker: Blocker,
     probes: Mapping[str, Mapping[str, Callable[..., Any]]],
     draws: Mapping[str, Mapping[str, torch.Tensor]],
     limits: Mapping[str, Any],
@@ -160,7 +161,7 @@ def sit(
 
     job = channel.job()
     forbid = {name: tuple(Family.of(title, *ops) for title, ops in many) for name, many in job["forbid"].items()}
-    blocker = Blocker([family for families in forbid.values() for family in families])
+    blocker.guard(family for families in forbid.values() for family in families)
     output = Output(limits["kept_output"], limits["output_bytes"], flood)
     names = _room(output, job["modules"]).__dict__
     errors, notes = run_cells(job["cells"], names)

@@ -8,7 +8,7 @@ the kernels themselves are taken away, because that holds for every way of reach
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -37,12 +37,9 @@ def kernels(operator: str) -> tuple[tuple[str, str], ...]:
     return tuple((n, b) for n in names for b in _BACKENDS if b == "CPU" or present(f"aten::{n}", b))
 
 
-def look_up_all() -> None:
-    """Find the kernels of all families now, so that children need not."""
-    for family in vars(forbid).values():
-        if isinstance(family, forbid.Family):
-            for operator in family.operators:
-                kernels(operator)
+def families() -> list[Family]:
+    """All that `proctor.forbid` names."""
+    return [family for family in vars(forbid).values() if isinstance(family, Family)]
 
 
 class Blocker:
@@ -53,12 +50,18 @@ class Blocker:
             operators of their own are wrapped at once, before anybody can keep a reference to the original.
     """
 
-    def __init__(self, families: Sequence[Family] = ()) -> None:
+    def __init__(self, families: Iterable[Family] = ()) -> None:
         self.called: list[str] = []
         self.active: tuple[Family, ...] = ()
-        for operator in sorted({name for family in families for name in family.operators}):
+        self.guarded: set[str] = set()
+        self.guard(families)
+
+    def guard(self, families: Iterable[Family]) -> None:
+        """Get ready to take these away as well."""
+        for operator in sorted({name for family in families for name in family.operators} - self.guarded):
+            self.guarded.add(operator)
             original = getattr(torch.nn.functional, operator, None)
-            if original is not None and not kernels(operator):
+            if not kernels(operator) and original is not None:  # in this order: what is found is remembered
                 setattr(torch.nn.functional, operator, self._guarded(operator, original))
 
     def _guarded(self, operator: str, original: Callable[..., Any]) -> Callable[..., Any]:

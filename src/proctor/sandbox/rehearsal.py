@@ -19,7 +19,7 @@ import torch
 from proctor.forbid import FUSED_ATTENTION, SOFTMAX
 from proctor.sandbox import protocol
 from proctor.sandbox.harness import NAMESPACE, Channel, sit
-from proctor.sandbox.kernels import look_up_all
+from proctor.sandbox.kernels import Blocker
 
 TIMES = 2  # Python settles on how to run a line after it ran a few times
 
@@ -113,8 +113,8 @@ def rehearse(
     limits: Mapping[str, Any],
 ) -> None:
     """Let a submission without a student sit, with all probes."""
-    look_up_all()
     with as_it_was(vars(builtins), vars(sys), vars(torch.nn.functional)):
+        blocker = Blocker()
         for time in range(TIMES):
             answer = ("echo", "Echo")[time % 2]
             job = {
@@ -128,5 +128,5 @@ def rehearse(
                 },
             }
             channel = Rehearsed(protocol.to_json(job))
-            sit(channel, probes, draws, limits)
+            sit(channel, blocker, probes, draws, limits)
             channel.close()

@@ -103,7 +103,7 @@ def _prepare(boot: Mapping[str, Any], probes: bytes, draws: bytes) -> Callable[[
     torch.set_num_threads(1)  # thread pools do not survive a fork: there must never be one
     import cloudpickle
 
-    from proctor.sandbox import compiler, harness, meta, rehearsal
+    from proctor.sandbox import compiler, harness, kernels, meta, rehearsal
 
     compiler.leave_out()
     for name in boot["preload"]:
@@ -118,6 +118,7 @@ def _prepare(boot: Mapping[str, Any], probes: bytes, draws: bytes) -> Callable[[
         table.setdefault(exercise, {})[key] = tensors[name]
     bounds = boot["limits"]
     rehearsal.rehearse(functions, table, bounds)
+    blocker = kernels.Blocker(kernels.families())
     filtered = boot["tier"] != "limits"
     if filtered:
         seccomp.prepare()
@@ -145,7 +146,7 @@ def _prepare(boot: Mapping[str, Any], probes: bytes, draws: bytes) -> Callable[[
         channel.send(protocol.READY)
         for channel in map(harness.Channel, CHANNELS):
             try:
-                harness.sit(channel, functions, table, bounds)
+                harness.sit(channel, blocker, functions, table, bounds)
             except BaseException as error:
                 report = {"reason": "harness", "detail": f"{type(error).__name__}: {error}"[:500]}
                 channel.send(protocol.STOP, protocol.to_json(report))
