@@ -69,5 +69,15 @@ class Assignment:
         return [exercise for sheet in self.sheets for exercise in sheet.exercises]
 
     @property
+    def helps(self) -> dict[str, str]:
+        """The modules that may be imported and hold no answer: full name -> text."""
+        return {
+            name: text
+            for sheet in self.sheets
+            for name, text in sheet.modules.items()
+            if name not in sheet.earlier.values()
+        }
+
+    @property
     def points(self) -> float:
         return sum(exercise.points for exercise in self.exercises)

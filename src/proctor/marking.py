@@ -52,4 +52,4 @@ def sandbox_for(
 ) -> Sandbox:
     """A sandbox that knows the probes and the inputs of an assignment, and nothing else of it."""
     draws = {name: examiner.draws for name, examiner in examiners.items()}
-    return Sandbox(portable.dumps(assignment.exercises), draws, limits, tier, trust)
+    return Sandbox(portable.dumps(assignment.exercises), draws, limits, tier, trust, assignment.helps)

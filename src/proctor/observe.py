@@ -75,7 +75,9 @@ def plain(value: Any, name: str = "result") -> Tensor:
             return torch.tensor(value.shape, dtype=torch.int64)
         if value.layout != torch.strided:
             raise NotATensor(f"{name} is not a dense tensor (layout {value.layout})")
-        value = value.detach().as_subclass(Tensor).cpu()
+        value = value.detach().as_subclass(Tensor)
+        if value.device.type != "cpu":
+            value = value.cpu()
         if value.is_conj() or value.is_neg():  # a view that only says so
             value = value.resolve_conj().resolve_neg()
         return value.clone(memory_format=torch.contiguous_format)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import signal
@@ -31,6 +32,14 @@ def test_a_chapter_may_import_what_earlier_chapters_built_and_nothing_else() -> 
         assert sheet.module not in sheet.modules
         built.add(sheet.module)
     assert sheets[1].earlier["softmax"] == "qkv.model.lookup"
+
+
+@pytest.mark.parametrize("chosen", [None, ("softmax",), ("layer_norm",), ("lstm_step",)])
+def test_what_helps_everybody_holds_no_answer(chosen: tuple[str, ...] | None) -> None:
+    helps = grading.assignment(chosen).helps
+    assert list(helps) == ["qkv.model.expect"]
+    answers = {name for sheet in grading.assignment().sheets for name in sheet.names}
+    assert not answers & {node.name for node in ast.walk(ast.parse(helps["qkv.model.expect"])) if hasattr(node, "name")}
 
 
 def test_some_exercises_alone() -> None:

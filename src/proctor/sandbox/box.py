@@ -49,6 +49,7 @@ class Sandbox:
         limits: bounds of each sitting.
         tier: "auto", "bubblewrap", "landlock" or "limits".
         trust: allow the tier "limits", which is no sandbox.
+        helps: full name -> source of modules without a secret that many sittings import; they are compiled once.
         hide: files or directories that must not be readable inside even if they lie beside the interpreter.
     """
 
@@ -59,11 +60,13 @@ class Sandbox:
         limits: Limits | None = None,
         tier: str = "auto",
         trust: bool = False,
+        helps: Mapping[str, str] | None = None,
         hide: Sequence[str | Path] = (),
     ) -> None:
         self.limits = limits or Limits()
         self.tier = choose(tier, trust)
-        self._probes, self._draws, self._hide = probes, pack_draws(draws or {}), hide
+        self._probes, self._draws = probes, pack_draws(draws or {})
+        self._helps, self._hide = dict(helps or {}), hide
         self._zygote: Zygote | None = None
         self._busy = False  # a child may still be alive; its status has not come
         self._kept: tuple[object, socket.socket] | None = None  # for whom a child waits, and where it listens
@@ -183,7 +186,7 @@ class Sandbox:
         if self._zygote is not None and self._zygote.gone():
             self.close()
         if self._zygote is None:
-            self._zygote = launch(self.tier, self._probes, self._draws, self.limits, self._hide)
+            self._zygote = launch(self.tier, self._probes, self._draws, self.limits, self._helps, self._hide)
         return self._zygote
 
     def _sit(self, job: bytes, asked: Asked, seconds: float, heir: object) -> Sitting:

@@ -118,21 +118,18 @@ def _room(descriptor_output: Output, modules: Mapping[str, str]) -> ModuleType:
     return room
 
 
-def _in_words(observation: Observation, memory_mb: int) -> Observation:
-    """Say "memory" where torch says it in its own way."""
-    error = observation.raised
+def _in_words(seen: Observation, called: tuple[str, ...], memory_mb: int) -> Observation:
+    """With what was called, and "memory" where torch says it in its own way."""
+    error = seen.raised
     if error is not None and (error.kind == "MemoryError" or any(sign in error.message for sign in OUT_OF_MEMORY)):
-        return Observation(
-            None, Raised("MemoryError", f"more than the allowed {memory_mb} MB", error.where), observation.called
-        )
-    return observation
+        error = Raised("MemoryError", f"more than the allowed {memory_mb} MB", error.where)
+    return Observation(seen.values, error, called) if error or called else seen
 
 
-def look(probe: Callable[..., Any], implementation: Any, draws: Mapping[str, torch.Tensor]) -> Observation:
+def look(probe: Callable[..., Any], implementation: Any) -> Observation:
     """One probe on one implementation; whatever it raises, the next probe gets its turn."""
     try:
-        with drawing(Replay(draws)):
-            return observe(probe, implementation)
+        return observe(probe, implementation)
     except BaseException as error:  # KeyboardInterrupt, which `observe` lets through for people at a keyboard
         return Observation(None, describe(error))
 
@@ -173,11 +170,12 @@ def sit(
     for families, neighbours in groupby(implementations, lambda exercise: forbid.get(exercise, ())):
         with blocker.without(families):
             for exercise in neighbours:
-                for probe in job["exercises"][exercise]:
-                    channel.send(protocol.BEGIN, protocol.pair(exercise, probe))
-                    seen = look(probes[exercise][probe], implementations[exercise], draws.get(exercise, {}))
-                    seen = _in_words(Observation(seen.values, seen.raised, blocker.taken()), limits["memory_mb"])
-                    channel.hold(protocol.OBSERVED, pack(seen, limits["frame_bytes"]))
+                with drawing(Replay(draws.get(exercise, {}))):
+                    for probe in job["exercises"][exercise]:
+                        channel.send(protocol.BEGIN, protocol.pair(exercise, probe))
+                        seen = look(probes[exercise][probe], implementations[exercise])
+                        seen = _in_words(seen, blocker.taken(), limits["memory_mb"])
+                        channel.hold(protocol.OBSERVED, pack(seen, limits["frame_bytes"]))
     channel.hold(protocol.OUTPUT, protocol.to_json({"text": output.text(), "count": output.count}))
     channel.send(protocol.END)
 

@@ -11,7 +11,14 @@ import importlib.machinery
 import linecache
 import sys
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from types import CodeType, ModuleType
+
+
+@lru_cache(maxsize=64)
+def compiled(source: str, file: str) -> CodeType:
+    """A child finds here what the zygote has imported, and need not compile it."""
+    return compile(source, file, "exec", dont_inherit=True)
 
 
 class Sources(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
@@ -54,7 +61,7 @@ class Sources(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
     def get_code(self, fullname: str) -> CodeType:
         source, file = self.get_source(fullname), self.file(fullname)
         linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-        return compile(source, file, "exec", dont_inherit=True)
+        return compiled(source, file)
 
     def exec_module(self, module: ModuleType) -> None:
         exec(self.get_code(module.__name__), module.__dict__)

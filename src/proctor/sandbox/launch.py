@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import asdict
 from pathlib import Path
@@ -155,7 +155,9 @@ def sources() -> dict[str, str]:
     return {f"proctor.{name}": (home / (name.replace(".", "/") + ".py")).read_text("utf-8") for name in INSIDE}
 
 
-def launch(tier: str, probes: bytes, draws: bytes, limits: Limits, hide: Sequence[str | Path] = ()) -> Zygote:
+def launch(
+    tier: str, probes: bytes, draws: bytes, limits: Limits, helps: Mapping[str, str], hide: Sequence[str | Path] = ()
+) -> Zygote:
     """A zygote that is ready for its first sitting.
 
     Raises:
@@ -179,6 +181,7 @@ def launch(tier: str, probes: bytes, draws: bytes, limits: Limits, hide: Sequenc
         "rules": _rules(seen) if tier == "landlock" else [],
         "limits": {**asdict(limits), "cpu_seconds": limits.cpu_seconds},
         "preload": PRELOAD,
+        "helps": helps,
         "sources": sources(),
     }
     ours, theirs = socket.socketpair()

@@ -111,15 +111,21 @@ def rehearse(
     probes: Mapping[str, Mapping[str, Callable[..., Any]]],
     draws: Mapping[str, Mapping[str, torch.Tensor]],
     limits: Mapping[str, Any],
+    helps: Mapping[str, str] | None = None,
 ) -> None:
-    """Let a submission without a student sit, with all probes."""
+    """Let a submission without a student sit, with all probes, and import all that helps."""
+    modules = {"qkv.model.rehearsed": SUBMISSION, **(helps or {})}
     with as_it_was(vars(builtins), vars(sys), vars(torch.nn.functional)):
         blocker = Blocker()
         for time in range(TIMES):
             answer = ("echo", "Echo")[time % 2]
             job = {
-                "cells": [["cell 0", SUBMISSION], ["cell 1", "; ".join(f"{name} = {answer}" for name in probes)]],
-                "modules": {"qkv.model.rehearsed": SUBMISSION},
+                "cells": [
+                    ["cell 0", "\n".join(f"import {name}" for name in modules)],
+                    ["cell 1", SUBMISSION],
+                    ["cell 2", "; ".join(f"{name} = {answer}" for name in probes)],
+                ],
+                "modules": modules,
                 "stand_ins": {"softmax": "qkv.model.rehearsed"},
                 "exercises": {name: list(functions) for name, functions in probes.items()},
                 "forbid": {

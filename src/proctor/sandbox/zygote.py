@@ -117,7 +117,7 @@ def _prepare(boot: Mapping[str, Any], probes: bytes, draws: bytes) -> Callable[[
     for name, (exercise, key) in keys.items():
         table.setdefault(exercise, {})[key] = tensors[name]
     bounds = boot["limits"]
-    rehearsal.rehearse(functions, table, bounds)
+    rehearsal.rehearse(functions, table, bounds, boot["helps"])
     blocker = kernels.Blocker(kernels.families())
     filtered = boot["tier"] != "limits"
     if filtered:
