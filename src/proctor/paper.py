@@ -17,6 +17,7 @@ from proctor.answers import Answers, Cut
 from proctor.assignment import Assignment, Sheet
 from proctor.diagnose import Examiner
 from proctor.evasion import hidden_calls
+from proctor.forbid import Family
 from proctor.observe import Observation
 from proctor.result import Explanation, Result, State
 from proctor.sandbox import Cell, Sandbox, Sitting, Stopped
@@ -78,7 +79,7 @@ class Paper:
 
     def _sit(self, home: int, names: Sequence[str], modules: Modules = {}, parts: Modules = {}) -> None:  # noqa: B006
         """Mark answers of one file together, but for those that build on one that was stopped."""
-        left = list(names)
+        left = self._by_what_they_forbid(names)
         while left := [name for name in left if not self._builds_on_a_stop(home, name, parts)]:
             sitting, seconds = self._sitting(home, left, modules, parts)
             stopped = sitting.stopped
@@ -96,6 +97,13 @@ class Paper:
                 self._judge(name, sitting, 0.0)
             self._judge(to_blame, sitting, seconds, stopped)
             left = left[len(finished) + 1 :]
+
+    def _by_what_they_forbid(self, names: Sequence[str]) -> list[str]:
+        """Those that forbid the same beside each other: taking something away costs as much as a few probes."""
+        groups: dict[tuple[Family, ...], list[str]] = {}
+        for name in names:
+            groups.setdefault(self.examiners[name].exercise.forbid, []).append(name)
+        return [name for group in groups.values() for name in group]
 
     def _sit_again(self, sheet: Sheet, home: int) -> None:
         """Mark answers that are not right once more, with the reference's version of what they build on.
