@@ -28,7 +28,7 @@ import speed  # noqa: E402
 def main() -> None:
     words = argparse.ArgumentParser(description=__doc__)
     words.add_argument("--submissions", type=int, default=500, help="graded by qkv (default: 500)")
-    words.add_argument("--theirs", type=int, default=6, help="graded by nbgrader and by otter (default: 6)")
+    words.add_argument("--theirs", type=int, default=20, help="graded by nbgrader and by otter (default: 20)")
     words.add_argument("--growth", default="20,200,2000", help="sizes of classes (default: 20,200,2000)")
     words.add_argument("--only", choices=("grading", "growth", "model"), help="print one part, and write nothing")
     words.add_argument("--home", type=Path, help="where environments and classes go (default: a temporary folder)")

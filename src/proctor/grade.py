@@ -64,7 +64,6 @@ def prepared(plan: Plan) -> tuple[Assignment, dict[str, Examiner]]:
     examiners = examiners_of(assignment, plan.salt)
     for examiner in examiners.values():
         examiner.draws  # noqa: B018 - runs the reference
-    gc.collect()
     gc.freeze()  # a collection that looked at all this would make a copy of it in every worker
     return assignment, examiners
 

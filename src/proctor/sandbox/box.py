@@ -157,8 +157,12 @@ class Sandbox:
         if visitor is None or self._kept is None or self._kept[0] is not visitor:
             return None
         channel, self._kept = self._kept[1], None
-        with channel:
-            sitting = self._converse(channel, job, asked, seconds, greeting=False)
+        try:
+            with channel:
+                sitting = self._converse(channel, job, asked, seconds, greeting=False)
+        except _ZygoteGone:
+            self.close()
+            return None
         self._end_child()
         late = sitting.stopped is not None and sitting.stopped.reason == "time"
         return sitting if late or sitting.went_well(asked) else None

@@ -96,9 +96,19 @@ def _no_input(prompt: object = "") -> NoReturn:
     raise EOFError("nobody is there to answer input()")
 
 
+def seed() -> None:
+    """Begin the sequences of unseeded draws anew. The zygote has done it for the first sitting."""
+    numpy.random.seed(0)
+    torch.default_generator.manual_seed(0)
+
+
 def _room(descriptor_output: Output, modules: Mapping[str, str]) -> ModuleType:
     """The namespace of the submission and everything that it may expect around it; nothing of an earlier sitting."""
-    for finder in [finder for finder in sys.meta_path if isinstance(finder, Sources | InertModules)]:
+    random.seed(0)  # unseeded draws are the same in every run; Python shuffles this one at every fork
+    earlier = [finder for finder in sys.meta_path if isinstance(finder, Sources | InertModules)]
+    if earlier:
+        seed()
+    for finder in earlier:
         sys.meta_path.remove(finder)
         for name in (*finder.sources, *finder.packages) if isinstance(finder, Sources) else ():
             sys.modules.pop(name, None)
@@ -112,9 +122,6 @@ def _room(descriptor_output: Output, modules: Mapping[str, str]) -> ModuleType:
     room = ModuleType(NAMESPACE)
     sys.modules[NAMESPACE] = sys.modules["__main__"] = room
     sys.argv = [NAMESPACE]
-    random.seed(0)  # unseeded draws are the same in every run
-    numpy.random.seed(0)
-    torch.default_generator.manual_seed(0)
     return room
 
 

@@ -14,9 +14,8 @@ SIZES = (100_000, 1 << 14, 1 << 12, 1 << 10, 256, 96, 24)  # bytes; small ones g
 
 
 def settle() -> None:
-    """Collect what is garbage, keep the rest out of later collections, take the gaps that are left (some megabytes)."""
-    gc.collect()
-    gc.freeze()
+    """Keep all that is there out of later collections, and take the gaps that are left (some megabytes)."""
+    gc.freeze()  # garbage as well: to look for it would take longer than all that is rehearsed
     gc.enable()
     with contextlib.suppress(OSError, AttributeError):  # only glibc's heap is known to grow upwards
         _take_gaps(ctypes.CDLL(None))

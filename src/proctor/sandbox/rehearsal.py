@@ -21,8 +21,6 @@ from proctor.sandbox import protocol
 from proctor.sandbox.harness import NAMESPACE, Channel, sit
 from proctor.sandbox.kernels import Blocker
 
-TIMES = 2  # Python settles on how to run a line after it ran a few times
-
 # A submission whose answers give back what they get, by what a student's code may call.
 SUBMISSION = '''
 import math
@@ -117,8 +115,7 @@ def rehearse(
     modules = {"qkv.model.rehearsed": SUBMISSION, **(helps or {})}
     with as_it_was(vars(builtins), vars(sys), vars(torch.nn.functional)):
         blocker = Blocker()
-        for time in range(TIMES):
-            answer = ("echo", "Echo")[time % 2]
+        for answer in ("echo", "Echo"):
             job = {
                 "cells": [
                     ["cell 0", "\n".join(f"import {name}" for name in modules)],

@@ -118,6 +118,7 @@ def _prepare(boot: Mapping[str, Any], probes: bytes, draws: bytes) -> Callable[[
         table.setdefault(exercise, {})[key] = tensors[name]
     bounds = boot["limits"]
     rehearsal.rehearse(functions, table, bounds, boot["helps"])
+    harness.seed()
     blocker = kernels.Blocker(kernels.families())
     filtered = boot["tier"] != "limits"
     if filtered:
