@@ -16,7 +16,8 @@ SIZES = (100_000, 1 << 14, 1 << 12, 1 << 10, 256, 96, 24)  # bytes; small ones g
 
 def settle() -> None:
     """Keep all that is there out of later collections, and take the gaps that are left (some megabytes)."""
-    sys._clear_type_cache()  # it points everywhere: each entry that a child replaced would be a write to a page
+    with contextlib.suppress(AttributeError):  # CPython's own, and not for ever
+        sys._clear_type_cache()  # it points everywhere: each entry that a child replaced would be a write to a page
     gc.freeze()  # garbage as well: to look for it would take longer than all that is rehearsed
     gc.enable()
     with contextlib.suppress(OSError, AttributeError):  # only glibc's heap is known to grow upwards
