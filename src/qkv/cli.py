@@ -8,7 +8,8 @@ from __future__ import annotations
 import difflib
 import gc
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -126,13 +127,11 @@ def grade(
     """Grade a class: SUBMISSIONS holds one folder or file per student."""
     if scheduler and engine != "dask":
         raise click.UsageError("--scheduler is the address of a Dask cluster: add --engine dask.")
-    gc.disable()  # imports make half a million objects, and no garbage
-    chosen = chosen_exercises(exercises) if exercises else None
+    with nothing_collected():
+        chosen = chosen_exercises(exercises) if exercises else None
 
-    from qkv import grading
+        from qkv import grading
 
-    gc.freeze()
-    gc.enable()
     code = grading.grade(
         submissions,
         out,
@@ -197,6 +196,17 @@ def book(and_serve: bool) -> None:
     from qkv import serve
 
     sys.exit(serve.build_book() or (serve.serve_book() if and_serve else 0))
+
+
+@contextmanager
+def nothing_collected() -> Iterator[None]:
+    """For imports, which make many objects and no garbage: nobody looks for it meanwhile, or among them later."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 # ---- what commands accept
