@@ -33,7 +33,7 @@ SWAPS: dict[type[ast.AST], tuple[type[ast.AST], ...]] = {
     ast.And: (ast.Or,), ast.Or: (ast.And,),
 }  # fmt: skip
 COMMUTATIVE = {"transpose", "swapaxes", "swapdims", "maximum", "minimum", "max", "min", "logical_and", "logical_or"}
-PATIENCE = 5  # seconds; a mutant that loops for ever has been noticed
+PATIENCE = 5  # seconds of processor time; a mutant that loops for ever has been noticed
 
 
 @dataclass(frozen=True)
@@ -256,18 +256,18 @@ def compiled(definition: ast.FunctionDef | ast.ClassDef, reference: Callable[...
 
 @contextmanager
 def patience(seconds: int = PATIENCE) -> Iterator[None]:
-    """Raise TimeoutError in the main thread when the time is up."""
-    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "SIGALRM"):
+    """Raise TimeoutError in the main thread when that much processor time is used up."""
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "SIGPROF"):
         yield
         return
 
     def up(number: int, frame: FrameType | None) -> None:
         raise TimeoutError
 
-    before = signal.signal(signal.SIGALRM, up)
-    signal.alarm(seconds)
+    before = signal.signal(signal.SIGPROF, up)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)

@@ -9,7 +9,6 @@ mistake costs nothing later).
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -81,11 +80,11 @@ class Paper:
         """Mark answers of one file together, but for those that build on one that was stopped."""
         left = self._by_what_they_forbid(names)
         while left := [name for name in left if not self._builds_on_a_stop(home, name, parts)]:
-            sitting, seconds = self._sitting(home, left, modules, parts)
+            sitting = self._sitting(home, left, modules, parts)
             stopped = sitting.stopped
             if stopped is None:
                 for name in left:
-                    self._judge(name, sitting, seconds / len(left))
+                    self._judge(name, sitting, sitting.seconds / len(left))
                 return
             if not stopped.exercise and len(left) > 1:  # while loading: only one of them may be to blame
                 for name in left:
@@ -95,7 +94,7 @@ class Paper:
             finished = left[: left.index(to_blame)]
             for name in finished:
                 self._judge(name, sitting, 0.0)
-            self._judge(to_blame, sitting, seconds, stopped)
+            self._judge(to_blame, sitting, sitting.seconds, stopped)
             left = left[len(finished) + 1 :]
 
     def _by_what_they_forbid(self, names: Sequence[str]) -> list[str]:
@@ -148,11 +147,10 @@ class Paper:
         stopped = [part for part in used if part in self.results and self.results[part].state == "stopped"]
         return any(self.answers.makes(home, p) and order.index(p) < order.index(name) for p in stopped)
 
-    def _sitting(self, home: int, names: Sequence[str], modules: Modules, parts: Modules) -> tuple[Sitting, float]:
+    def _sitting(self, home: int, names: Sequence[str], modules: Modules, parts: Modules) -> Sitting:
         if self.ran_out_of_time >= PATIENCE:
-            return Sitting(stopped=Stopped("time", OUT_OF_PATIENCE)), 0.0
+            return Sitting(stopped=Stopped("time", OUT_OF_PATIENCE))
         cut = self.cut(home, *names)
-        began = time.perf_counter()
         sitting = self.box.sit(
             [Cell("setup", self.assignment.setup), *cut.cells()],
             {**cut.modules, **modules},
@@ -164,7 +162,7 @@ class Paper:
         )
         if sitting.stopped is not None and sitting.stopped.reason == "time":
             self.ran_out_of_time += 1
-        return sitting, time.perf_counter() - began
+        return sitting
 
     # ---- what comes of it
 
@@ -231,7 +229,7 @@ class Paper:
 
 
 def in_steps(seconds: float, limit: float) -> float:
-    """How long an answer took, rounded down to quarters of the time limit.
+    """The processor time of an answer, rounded down to quarters of the limit.
 
     Finer would be noise: two runs of one class are to give the same files, on a busy machine too.
     """

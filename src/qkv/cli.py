@@ -104,7 +104,11 @@ def doctor() -> None:
 @click.option("--engine", type=click.Choice(["local", "dask"]), default="local", show_default=True)
 @click.option("--scheduler", metavar="ADDRESS", help="Of the Dask cluster, with --engine dask.")
 @click.option(
-    "--timeout", type=click.FloatRange(min=0, min_open=True), default=30.0, show_default=True, help="Seconds a sitting."
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=30.0,
+    show_default=True,
+    help="Seconds of processor time a sitting (by the clock, four times as many).",
 )
 @click.option("--memory", type=click.IntRange(min=64), default=2048, show_default=True, help="Megabytes a sitting.")
 @click.option("--exercises", metavar="A,B", help="Grade these only: exercises by name, chapters by stem.")

@@ -33,7 +33,7 @@ LAB_LOG = ROOT / "_build" / "jupyterlab.log"
 
 HOST = "127.0.0.1"
 DEFAULT_PORT = 8100
-LAB_PATIENCE = 90.0  # seconds until we say that JupyterLab does not come up; a loaded laptop needs twenty
+LAB_PATIENCE = 180.0  # seconds until we say that JupyterLab does not come up; a loaded laptop needs twenty
 GRACE = 10.0  # seconds that JupyterLab gets to shut its kernels down
 
 # What a page of the book is made from. Newer than the built book: build again.

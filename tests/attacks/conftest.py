@@ -66,7 +66,7 @@ class OrdinaryUser:
 
     def close(self) -> None:
         self.connection.close()
-        self.process.wait(10)
+        self.process.wait(120)
 
 
 @dataclass

@@ -21,7 +21,7 @@ import pytest
 
 from qkv import serve
 
-PATIENCE = 90.0
+PATIENCE = 180.0  # seconds; generous, since other tests run beside these
 EMPTY = '{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}'
 
 
@@ -96,7 +96,7 @@ def started(course: Path, port: int) -> Iterator[Started]:
 def get(address: str) -> tuple[int, str]:
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with opener.open(address, timeout=10) as reply:
+        with opener.open(address, timeout=60) as reply:
             return reply.status, reply.read().decode(errors="replace")
     except urllib.error.HTTPError as error:
         return error.code, ""
@@ -111,7 +111,7 @@ def words_of(process: psutil.Process) -> list[str]:
 
 
 def gone(family: list[psutil.Process]) -> bool:
-    _, alive = psutil.wait_procs(family, timeout=20)
+    _, alive = psutil.wait_procs(family, timeout=120)
     return not alive
 
 

@@ -21,7 +21,7 @@ from proctor.sandbox import Fault
 from proctor.submissions import File, Submission
 
 BATCH = 8  # submissions per task: a task costs some milliseconds of the scheduler's time
-ANSWERS = 10  # seconds within which a scheduler has to
+ANSWERS = 30  # seconds within which a scheduler has to, busy as it may be
 AHEAD = 3  # tasks per worker that wait or run; the rest of the class stays on disk
 
 Handed = tuple[str, list[File]]

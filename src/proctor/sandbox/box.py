@@ -1,7 +1,7 @@
 """The trusted side of the sandbox: start a zygote, have submissions sit in it, read what comes out.
 
-Guarantees: `sit` returns within its deadline (plus the time of a restart if the zygote died), whatever the submission
-does; what arrived before a submission was stopped is kept; a dead zygote is replaced before the next sitting.
+Guarantees: `sit` returns within its time by the clock (plus that of a restart if the zygote died), whatever the
+submission does; what arrived before a submission was stopped is kept; a dead zygote is replaced before the next one.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from proctor.forbid import Family
 from proctor.sandbox import protocol
 from proctor.sandbox.choice import choose
 from proctor.sandbox.launch import Fault, Zygote, launch
-from proctor.sandbox.limits import Limits
+from proctor.sandbox.limits import WAITS, Limits
 from proctor.sandbox.protocol import Garbage, TooLarge, clean
 from proctor.sandbox.reader import Ended, Late, Reader
 from proctor.sandbox.sitting import Cell, Sitting, Stopped, take_definitions, take_observation, whose
 
-GRACE = 1.0  # seconds in which a process that closed its channel should be gone
+GRACE = 3.0  # seconds in which a process that closed its channel should be gone, on a busy machine too
 KEPT = 0.1  # of the time limit: who took longer has too little processor time left for another sitting
 
 Asked = Mapping[str, Sequence[str]]  # exercise -> probes
@@ -119,7 +119,7 @@ class Sandbox:
             stand_ins: name -> module it is taken from, set in the namespace after the student's cells ran.
             exercises: exercise -> probes to run, in order.
             forbid: exercise -> what may not be called.
-            seconds: wall clock for this sitting, if not that of the limits; no more than theirs.
+            seconds: for this sitting, if not those of the limits; no more than theirs.
             visitor: whose sitting this is. If its process was kept for the same visitor, it takes place there, which
                 costs a third.
             keep: keep the process for a second sitting, until anybody else sits or `dismiss`. Not for a sitting from
@@ -145,12 +145,9 @@ class Sandbox:
             detail = f"The code has {len(job):,} bytes; at most {self.limits.code_bytes:,} are run."
             return Sitting(stopped=Stopped("size", detail))
         seconds = min(seconds or self.limits.seconds, self.limits.seconds)
-        begun = time.monotonic()
-        sitting = self._sit_on(job, asked, seconds, visitor) or self._sit_anew(
+        return self._sit_on(job, asked, seconds, visitor) or self._sit_anew(
             job, asked, seconds, visitor if keep else None
         )
-        sitting.seconds = time.monotonic() - begun
-        return sitting
 
     def _sit_on(self, job: bytes, asked: Asked, seconds: float, visitor: object) -> Sitting | None:
         """In the process that was kept. None if there is none, or if what was left in it may have spoiled this."""
@@ -204,9 +201,8 @@ class Sandbox:
                 except OSError:
                     raise _ZygoteGone from None
             self._busy = True
-            begun = time.monotonic()
             sitting = self._converse(ours, job, asked, seconds)
-        quick = time.monotonic() - begun < KEPT * self.limits.seconds
+        quick = sitting.seconds < KEPT * self.limits.seconds
         if heir is None or not quick or sitting.stopped is not None:
             self.dismiss()
         return sitting
@@ -217,26 +213,27 @@ class Sandbox:
         """Send the job, and take what comes until the end, whichever it is."""
         assert self._zygote is not None
         sitting = Sitting()
-        reader = Reader(channel, time.monotonic() + seconds, self.limits)
+        reader = Reader(channel, time.monotonic() + WAITS * seconds, self.limits)
         try:
             reader.send(protocol.frame(protocol.JOB, job))
             if greeting:
                 self._greet(reader)
             self._read(reader, asked, sitting)
         except Late:
-            detail = f"The code was still running after {seconds:g} s."
-            sitting.stopped = Stopped("time", detail, *reader.running)
+            sitting.stopped = self._late(seconds, reader.running)
         except TooLarge as error:
             sitting.stopped = Stopped("result", f"The code sent back too much: {error}.", *reader.running)
         except Garbage as error:
             detail = f"What came back was not an answer of the test harness ({error})."
             sitting.stopped = Stopped("garbage", detail, *reader.running)
         except Ended:
-            if self._zygote.has_spoken(min(GRACE, seconds)):
-                sitting.stopped = self._why(*self._status(), reader.running)
+            if self._zygote.has_spoken(GRACE):
+                sitting.stopped = self._why(self._status(), seconds, reader.running)
             else:
                 detail = "The code cut its connection to the test harness and went on running."
                 sitting.stopped = Stopped("garbage", detail, *reader.running)
+        if sitting.stopped is not None:
+            sitting.seconds = seconds if sitting.stopped.reason == "time" else 0.0
         return sitting
 
     def _greet(self, reader: Reader) -> None:
@@ -258,7 +255,9 @@ class Sandbox:
                 take_observation(payload, reader.running, sitting)
                 reader.running = ("", "")
             elif kind == protocol.OUTPUT:
-                sitting.output = clean(protocol.from_json(payload).get("text"), self.limits.kept_output)
+                printed = protocol.from_json(payload)
+                sitting.output = clean(printed.get("text"), self.limits.kept_output)
+                sitting.seconds = within(printed.get("seconds"), self.limits.seconds)
             elif kind == protocol.STOP:
                 sitting.stopped = self._said(protocol.from_json(payload), reader.running)
                 return
@@ -273,16 +272,22 @@ class Sandbox:
         detail = clean(report.get("detail", ""), 500)
         return Stopped("crash", f"The code broke the test harness that ran it ({detail}).", *running)
 
-    def _why(self, status: int, peak_kb: int, running: tuple[str, str]) -> Stopped:
+    def _late(self, seconds: float, running: tuple[str, str]) -> Stopped:
+        """Out of time. One sentence for both clocks: which of them ends a loop depends on how busy the machine is."""
+        allowed = f"{seconds:g} s of processor time, or {WAITS * seconds:g} s by the clock"
+        return Stopped("time", f"The code did not end in the time that it is given: {allowed}.", *running)
+
+    def _why(self, ending: tuple[int, int, float], seconds: float, running: tuple[str, str]) -> Stopped:
         """How a child that sent no last frame came to its end."""
+        status, peak_kb, used = ending
         if os.WIFEXITED(status):
             detail = (
                 f"The code ended its own process (exit status {os.WEXITSTATUS(status)}) before its answer was complete."
             )
             return Stopped("exit", detail, *running)
         number = os.WTERMSIG(status)
-        if number == signal.SIGXCPU:
-            return Stopped("time", f"The code used more than {self.limits.cpu_seconds} s of processor time.", *running)
+        if number == signal.SIGXCPU or (number == signal.SIGKILL and used >= self.limits.cpu_seconds):
+            return self._late(seconds, running)
         zygote_kb = self._zygote.peak_kb if self._zygote is not None else 0
         if number == signal.SIGKILL or peak_kb - zygote_kb > 0.7 * 1024 * self.limits.memory_mb:
             return Stopped("memory", f"The code needed more than the allowed {self.limits.memory_mb} MB.", *running)
@@ -298,15 +303,20 @@ class Sandbox:
         except OSError:
             pass  # found out when its status is asked for
 
-    def _status(self) -> tuple[int, int]:
-        """How the last child ended. Waits for it; the zygote was told to end it, so this is short."""
+    def _status(self) -> tuple[int, int, float]:
+        """How the last child ended: status, peak memory in KB, processor time. It was told to end, so this is short."""
         assert self._zygote is not None
         data = self._zygote.receive(protocol.STATUS.size, seconds=30)
         if data is None:
             raise _ZygoteGone
         self._busy = False
-        status, peak = protocol.STATUS.unpack(data)
-        return status, peak
+        status, peak, used = protocol.STATUS.unpack(data)
+        return status, peak, used
+
+
+def within(told: object, most: float) -> float:
+    """A time that a child tells, which may be anything."""
+    return min(max(float(told), 0.0), most) if isinstance(told, int | float) and told == told else 0.0
 
 
 def _signal_name(number: int) -> str:

@@ -15,6 +15,7 @@ import io
 import os
 import random
 import sys
+import time
 from collections.abc import Callable, Iterable, Mapping
 from itertools import groupby
 from types import ModuleType
@@ -164,6 +165,7 @@ def sit(
         os._exit(0)
 
     job = channel.job()
+    began = time.process_time()
     forbid = {name: tuple(Family.of(title, *ops) for title, ops in many) for name, many in job["forbid"].items()}
     blocker.guard(family for families in forbid.values() for family in families)
     output = Output(limits["kept_output"], limits["output_bytes"], flood)
@@ -183,7 +185,8 @@ def sit(
                         seen = look(probes[exercise][probe], implementations[exercise])
                         seen = _in_words(seen, blocker.taken(), limits["memory_mb"])
                         channel.hold(protocol.OBSERVED, pack(seen, limits["frame_bytes"]))
-    channel.hold(protocol.OUTPUT, protocol.to_json({"text": output.text(), "count": output.count}))
+    used = time.process_time() - began
+    channel.hold(protocol.OUTPUT, protocol.to_json({"text": output.text(), "count": output.count, "seconds": used}))
     channel.send(protocol.END)
 
 

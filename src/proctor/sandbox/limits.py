@@ -20,6 +20,7 @@ except ImportError:  # Windows has no resource limits; the tiers that need them 
     resource = None  # type: ignore[assignment]
 
 MB = 1 << 20
+WAITS = 4  # by the clock a sitting may last so many times its processor time: a machine may be busy, not asleep
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,8 @@ class Limits:
     """Bounds of one sitting.
 
     Args:
-        seconds: wall clock, from the first byte sent to the last byte received.
+        seconds: processor time, so that a busy machine changes no verdict. By the clock a sitting may last `WAITS`
+            times as long; only code that waits for nothing, or a machine that hardly runs it, gets there.
         memory_mb: address space on top of what the empty sandbox already maps.
         output_bytes: printed text beyond which the sitting is stopped. The first `kept_output` characters are kept.
         frame_bytes: the largest single observation.
@@ -47,8 +49,8 @@ class Limits:
 
     @property
     def cpu_seconds(self) -> int:
-        """Processor time: never less than the wall clock allows; it ends a loop even when nobody watches the clock."""
-        return math.ceil(self.seconds) + 1
+        """Processor time as the kernel counts it, in whole seconds."""
+        return math.ceil(self.seconds)
 
 
 def mapped_bytes() -> int:

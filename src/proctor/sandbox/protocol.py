@@ -20,7 +20,7 @@ HEAD = struct.Struct(">cI")  # kind, length of the payload
 # between the trusted process and the zygote
 SIT, END_IT = b"S", b"K"
 BOOTED, FAILED = b"R", b"F"
-STATUS = struct.Struct(">iQ")  # how a child ended (as waitpid has it), its peak memory in KB
+STATUS = struct.Struct(">iQd")  # how a child ended (as waitpid has it), its peak memory in KB, its processor time
 
 # between the trusted process and a child
 READY, JOB, DEFINED, BEGIN, OBSERVED, OUTPUT, STOP, END, FAULT = (bytes([c]) for c in b"RJDBOPXEF")

@@ -51,6 +51,7 @@ class Sitting:
         notes: imports that failed, in words.
         output: the beginning of what was printed.
         stopped: None if the sitting ran to its end.
+        seconds: processor time, as the child tells; the limit if that stopped it.
     """
 
     outcomes: dict[str, dict[str, Observation]] = field(default_factory=dict)

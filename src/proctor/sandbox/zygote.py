@@ -209,16 +209,16 @@ def serve(control: socket.socket, child: Callable[[Sequence[int]], None], sweep:
                 os._exit(0)
         for descriptor in descriptors:
             os.close(descriptor)
-        status, peak = _watch(pid, control)
+        ending = _watch(pid, control)
         sweep()
         try:
-            control.sendall(protocol.STATUS.pack(status, peak))
+            control.sendall(protocol.STATUS.pack(*ending))
         except OSError:
             return
 
 
-def _watch(pid: int, control: socket.socket) -> tuple[int, int]:
-    """Wait for the child's end; end it if told to, or if nobody is there any more."""
+def _watch(pid: int, control: socket.socket) -> tuple[int, int, float]:
+    """Wait for the child's end; end it if told to, or if nobody is there any more. What `protocol.STATUS` holds."""
     try:
         exit_of = os.pidfd_open(pid)
     except (AttributeError, OSError):  # an old kernel, or not Linux: look again and again
@@ -235,4 +235,4 @@ def _watch(pid: int, control: socket.socket) -> tuple[int, int]:
             if done:
                 if exit_of is not None:
                     os.close(exit_of)
-                return status, int(usage.ru_maxrss)
+                return status, int(usage.ru_maxrss), usage.ru_utime + usage.ru_stime

@@ -1,7 +1,7 @@
 """Ignores every signal that can be ignored, and never returns.
 
 Expected: stopped (time).
-Seconds: 0.5
+Seconds: 0.25
 """
 
 import contextlib

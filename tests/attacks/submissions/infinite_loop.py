@@ -1,7 +1,7 @@
 """Never returns.
 
 Expected: stopped (time).
-Seconds: 0.5
+Seconds: 0.25
 """
 
 

@@ -1,7 +1,6 @@
 """Closes the channel and goes on running.
 
 Expected: stopped (garbage).
-Seconds: 0.5
 """
 
 import os

@@ -1,7 +1,7 @@
 """Sleeps for a day.
 
 Expected: stopped (time).
-Seconds: 0.5
+Seconds: 0.25
 """
 
 import time

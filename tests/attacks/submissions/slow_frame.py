@@ -1,7 +1,7 @@
 """Sends its result one byte at a time.
 
 Expected: stopped (time).
-Seconds: 0.5
+Seconds: 0.25
 """
 
 import os

@@ -1,7 +1,7 @@
 """Stops its own process, so that it neither ends nor runs.
 
 Expected: stopped (time).
-Seconds: 0.5
+Seconds: 0.25
 """
 
 import os
