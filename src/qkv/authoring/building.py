@@ -15,7 +15,7 @@ from qkv.authoring.editions import solved_edition, student_edition
 from qkv.authoring.freshness import fingerprint, meaning_of_cells
 from qkv.authoring.ledger import entries
 from qkv.authoring.reading import shorten_alt
-from qkv.authoring.run import run, tidy
+from qkv.authoring.run import made_here, run, tidy
 
 COLUMN = 87  # characters of code in the book's column of 688 pixels
 
@@ -72,6 +72,8 @@ def _build(chapter: Chapter, course: Course, check: bool, force: bool, say: Call
     must_run = force or stored is None or not _same_run(solved, stored)
     if stored is not None and not must_run:
         carry_outputs(stored, solved)
+        if "made" in stored.metadata["qkv"]:
+            solved.metadata["qkv"]["made"] = stored.metadata["qkv"]["made"]
     if check:
         stale = [] if _is(chapter.student, student) else [(chapter.student, "differs from what its source gives")]
         if must_run:
@@ -88,6 +90,7 @@ def _build(chapter: Chapter, course: Course, check: bool, force: bool, say: Call
     if must_run:
         started = time.monotonic()
         run(solved, chapter)
+        solved.metadata["qkv"]["made"] = made_here()
         seconds = time.monotonic() - started
     _write(chapter.solved, solved, chapter, say, seconds)
     entries(chapter, parts, solved)  # a claim whose number is not printed is told now, not when the book is built

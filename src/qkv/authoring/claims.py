@@ -4,23 +4,33 @@
     # says: A large dot product means that query and key point the same way.
     # verdict: holds if all keys have the same length
     # measured: they disagree in {8 from 0 to 2} of the cases
+    # assert: {8 all equal} < 0.01 and {8 from 0 to 2} > 0.4
 
 A verdict is `holds`, `holds if …` or `wrong`. What was measured is said without a number: `{label}` stands for the
 first number behind `label`, the beginning of a printed line, and `{label #2}` for the second. A label without braces
 quotes its whole line; a claim that names none quotes the first line with a number. A cell may measure several claims.
+
+`# assert:` says what the verdict rests on, as an expression over printed numbers, with a margin: it has to hold for
+other digits too, on every machine on which the cell is run (`solutions/conftest.py`).
 """
 
 from __future__ import annotations
 
+import ast
+import math
 import re
 from dataclasses import dataclass
+from typing import Any
 
-LINE = re.compile(r"# (claim|says|verdict|measured): +(.+)")
+LINE = re.compile(r"# (claim|says|verdict|measured|assert): +(.+)")
+HIDDEN = ("# verdict:", "# measured:", "# assert:")  # from whoever runs the cell, until it has run
 ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 VERDICT = re.compile(r"(holds|wrong)\b")
 NUMBER = r"[-−]?\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?"
 VALUE = re.compile(rf"\[[^\]]*\]|{NUMBER}(?: ± {NUMBER})?%?|[-−]?\b(?:True|False|nan|inf|\w+Error)\b")
 SLOT = re.compile(r"\{(?P<label>[^{}]+?)(?: #(?P<nth>\d+))?\}")
+WORDS = {"nan": math.nan, "inf": math.inf, "True": True, "False": False}
+FUNCTIONS = {f.__name__: f for f in (abs, all, any, len, max, min, sum, math.isnan, math.log10)}
 
 
 @dataclass(frozen=True)
@@ -28,9 +38,10 @@ class Claim:
     """A sentence that people say, the verdict of the cell that stands below it, and where its number is printed."""
 
     id: str
-    says: str
-    verdict: str
+    says: str = ""
+    verdict: str = ""
     measured: tuple[str, ...] = ()
+    asserted: tuple[str, ...] = ()
 
     @property
     def kind(self) -> str:
@@ -55,9 +66,29 @@ class Claim:
             ]
         )
 
+    def contradiction(self, printed: str) -> str | None:
+        """What was printed that the verdict cannot stand on, in words. ValueError if a number is not there."""
+        lines = _lines(printed)
+        for assertion in self.asserted:
+            values: dict[str, Any] = {}
+
+            def name(slot: re.Match[str], values: dict[str, Any] = values) -> str:
+                values[slot[0]] = _read(self._value(slot["label"], int(slot["nth"] or 1), lines))
+                return f"({values[slot[0]]!r})"
+
+            filled = SLOT.sub(name, assertion)
+            try:
+                holds = eval(filled, {"__builtins__": {}, **FUNCTIONS, **WORDS})
+            except Exception as error:
+                raise ValueError(f"claim {self.id}: `# assert: {assertion}` is no question ({error})") from None
+            if holds is not True:
+                read = ", ".join(f"{slot} is {value}" for slot, value in values.items())
+                return f"claim {self.id}: `{assertion}` is not true here, where {read}"
+        return None
+
     def found(self, printed: str) -> str:
         """What the cell measured, as Markdown, with the numbers that it printed. ValueError if they are not there."""
-        lines = [" ".join(line.split()) for line in printed.splitlines() if line.strip()]
+        lines = _lines(printed)
         if not lines:
             raise ValueError(f"the cell of the claim {self.id} prints nothing that could be quoted")
         if not self.measured:
@@ -108,7 +139,7 @@ def without_findings(source: str) -> str:
     """The cell as editions show it, with what people say: whoever runs it should not read the verdict first."""
     lines = source.splitlines()
     head = next((n for n, line in enumerate(lines) if not LINE.fullmatch(line.rstrip())), len(lines))
-    kept = [line for line in lines[:head] if not line.startswith(("# verdict:", "# measured:"))]
+    kept = [line for line in lines[:head] if not line.startswith(HIDDEN)]
     return "\n".join([*kept, *lines[head:]]) if head else source
 
 
@@ -123,4 +154,20 @@ def _claim(head: dict[str, list[str]]) -> Claim:
         raise ValueError(
             f"the claim {name} has the verdict {head['verdict'][0]!r}; a verdict begins with holds, holds if, or wrong"
         )
-    return Claim(name, head["says"][0], head["verdict"][0], tuple(head.get("measured", ())))
+    return Claim(
+        name, head["says"][0], head["verdict"][0], tuple(head.get("measured", ())), tuple(head.get("assert", ()))
+    )
+
+
+def _lines(printed: str) -> list[str]:
+    return [" ".join(line.split()) for line in printed.splitlines() if line.strip()]
+
+
+def _read(value: str) -> Any:
+    """A printed value as Python has it: a number without its spread, a list, True, or the name of an error."""
+    plain = value.partition(" ± ")[0].rstrip("%").replace("−", "-")
+    if plain.startswith("["):
+        return ast.literal_eval(plain)
+    if plain.lstrip("-") in WORDS:
+        return -WORDS[plain[1:]] if plain.startswith("-") else WORDS[plain]
+    return plain if plain.endswith("Error") else float(plain.replace(",", ""))

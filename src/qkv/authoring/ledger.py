@@ -39,12 +39,19 @@ def entries(chapter: Chapter, parts: list[Part], solved: nbformat.NotebookNode) 
             continue
         for claim in part.claims:
             where = chapter.where(part.line)
+            if not claim.asserted and "nbval-ignore-output" not in part.tags:
+                raise AuthoringError(
+                    f"{where}: the claim {claim.id} needs a line `# assert: …`: what its verdict rests on"
+                )
             if part.source not in printed:
                 raise AuthoringError(f"{where}: was not run as it stands now. Run it with: qkv build {chapter.stem}")
             try:
+                contradiction = claim.contradiction(printed[part.source])
                 found.append(Entry(claim, claim.found(printed[part.source])))
             except ValueError as error:
                 raise AuthoringError(f"{where}: {error}") from None
+            if contradiction:
+                raise AuthoringError(f"{where}: {contradiction}. Mend the verdict, or what it rests on.")
     return found
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from base64 import b64decode
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,7 @@ def page(text: str, root: str, name: str) -> nbformat.NotebookNode:
             add_run(part.check, part.line, tags=["check"])
     if runs:
         raise _stale(chapter, "it holds cells that the chapter no longer has")
+    add(new_markdown_cell(_made(solved)), parts[-1].line)
     return new_notebook(cells=cells, metadata={**METADATA, "source_map": lines})
 
 
@@ -97,6 +99,16 @@ def _card(task: Task) -> str:
             *(["", f"{{.forbidden}}\n{task.forbidden}"] if task.forbidden else []),
             ":::::",
         ]
+    )
+
+
+def _made(solved: nbformat.NotebookNode) -> str:
+    """Whose numbers these are."""
+    made = solved.metadata["qkv"]["made"]
+    day = date.fromisoformat(made["date"])
+    return (
+        f"{{.made}}\nThe numbers on this page are those of one run: {made['processor']}, PyTorch {made['torch']}, "
+        f"{day.day} {day:%B %Y}. {{ref}}`Yours may differ <other-digits>`."
     )
 
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
+from datetime import date
+from pathlib import Path
 
 import nbformat
+import torch
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
@@ -50,6 +54,24 @@ def _refuse(chapter: Chapter, what: str, faults: list[str]) -> None:
     if faults:
         listed = "\n".join(f"  - {fault}" for fault in faults)
         raise AuthoringError(f"{chapter.where()}: {what}:\n{listed}")
+
+
+def made_here() -> dict[str, str]:
+    """On what an edition was made, for its page: other processors print other last digits."""
+    return {
+        "processor": f"{_processor()} ({torch.backends.cpu.get_cpu_capability()})",
+        "torch": torch.__version__.partition("+")[0],
+        "date": date.today().isoformat(),
+    }
+
+
+def _processor() -> str:
+    try:
+        told = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        told = ""
+    named = re.search(r"^model name\s*: (.+)$", told, re.MULTILINE)
+    return named[1].strip() if named else platform.processor() or platform.machine()
 
 
 def environment(chapter: Chapter) -> dict[str, str]:

@@ -90,7 +90,8 @@ def interactive(
     script = f"{(HERE / draw).read_text('utf-8')}\n{(HERE / 'interactive.js').read_text('utf-8')}"
     shown = in_script([described(c) for c in controls])
     given = in_script(data)
-    called = "qkv-live-" + hashlib.sha256(f"{title}{script}{shown}{given}".encode()).hexdigest()[:8]
+    # of what it is, not of what it shows: its data are measured and differ in the last digits from machine to machine
+    called = "qkv-live-" + hashlib.sha256(f"{title}{script}{shown}".encode()).hexdigest()[:8]
     # Controls and drawing are made by the script: where it does not run, nothing stands there that does not work.
     html = f"""<div class="qkv-live" data-figure="{called}" role="group" aria-label="{escape(title, quote=True)}">
 <style>{(HERE / "interactive.css").read_text("utf-8")}</style>

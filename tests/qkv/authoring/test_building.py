@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
+from datetime import date
 
 import nbformat
 import pytest
+import torch
 
 from qkv.authoring import Course, build
 from qkv.authoring.building import carry_outputs
@@ -148,7 +151,7 @@ def test_hidden_input_is_folded_in_jupyterlab_too(tiny: Course) -> None:
 # ---- building
 
 
-def test_the_solved_edition_is_run_and_carries_no_trace_of_the_machine(built: Course) -> None:
+def test_the_solved_edition_is_run_and_says_on_what(built: Course) -> None:
     text = chapter(built).solved.read_text("utf-8")
     notebook = nbformat.reads(text, as_version=4)
     cells = {cell.id: cell for cell in notebook.cells}
@@ -159,6 +162,9 @@ def test_the_solved_edition_is_run_and_carries_no_trace_of_the_machine(built: Co
     assert figure.data["text/plain"] == f"Figure: {alt}"
     assert set(notebook.metadata) == {"kernelspec", "language_info", "qkv"}
     assert notebook.metadata.language_info == {"name": "python", "pygments_lexer": "ipython3"}
+    made = notebook.metadata.qkv.made
+    assert re.fullmatch(r".+ \((DEFAULT|AVX2|AVX512|.+)\)", made.processor)
+    assert (made.torch, made.date) == (torch.__version__.partition("+")[0], date.today().isoformat())
     assert str(built.root) not in text
     assert "execution" not in {key for cell in notebook.cells for key in cell.metadata}
     assert [c.execution_count for c in notebook.cells if c.cell_type == "code"] == list(range(1, 8))
@@ -172,6 +178,16 @@ def test_a_second_build_runs_nothing_and_changes_nothing(built: Course, monkeypa
     assert said.count("fresh") == 4
     assert before == {path: path.read_bytes() for path in built.root.glob("*/*.ipynb")}
     assert run_build(built, check=True) == (0, "2 chapters: all editions are fresh.")
+
+
+def test_a_build_elsewhere_that_runs_nothing_leaves_the_name_of_the_machine(built: Course) -> None:
+    solved = chapter(built).solved
+    text = solved.read_text("utf-8")
+    made = nbformat.reads(text, as_version=4).metadata.qkv.made
+    solved.write_text(text.replace(made.processor, "Babbage's engine").replace(made.date, "1843-07-10"), "utf-8")
+    assert run_build(built, check=True)[0] == 0
+    assert run_build(built)[0] == 0
+    assert "Babbage's engine" in solved.read_text("utf-8")
 
 
 def test_new_prose_does_not_run_the_chapter_again(built: Course, monkeypatch: pytest.MonkeyPatch) -> None:

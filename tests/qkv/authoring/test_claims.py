@@ -12,6 +12,8 @@ CELL = """# claim: dot-is-direction
 # says: A large dot product means the same direction.
 # verdict: holds if all keys have the same length
 # measured: they disagree in {8 from 0 to 2}
+# assert: {8 from 0 to 2} > 0.4
+# assert: {64 from 0 to 2} > 0.4
 # claim: second
 # says: Two claims may share a cell.
 # verdict: holds
@@ -39,6 +41,7 @@ def test_claims_are_taken_from_the_head_of_their_cell() -> None:
         "dot-is-direction", "holds-if", ("they disagree in {8 from 0 to 2}",),
     )  # fmt: skip
     assert (second.id, second.kind, second.measured) == ("second", "holds", ())
+    assert (first.asserted, second.asserted) == (("{8 from 0 to 2} > 0.4", "{64 from 0 to 2} > 0.4"), ())
     assert code == "x = 1\n# says: not here"
     assert first.box.startswith("(claim-dot-is-direction)=\n:::::{admonition} Claim\n:class: claim holds-if\n")
     assert "“A large dot product means the same direction.”" in first.box
@@ -134,3 +137,31 @@ def test_numbers_that_were_not_printed_are_missed(measured: str, message: str) -
         claim(measured).found(PRINTED)
     with pytest.raises(ValueError, match="the cell of the claim an-id prints nothing that could be quoted"):
         claim(measured).found("\n")
+
+
+@pytest.mark.parametrize(
+    "assertion",
+    [
+        "{8 from 0 to 2} > 0.4",
+        "abs({8 from 0 to 2} - {64 from 0 to 2}) < 0.1",
+        "{d = 1:} == True and {d = 1: #2} == [1, 2]",
+        "{d = 1: #3} < 1e-5 and {d = 1: #4} == 12.5",
+        "{d = 12:} * 2 == {d = 12: #2} and isnan({d = 12: #3})",
+        "{mask and more} == -inf",
+    ],
+)
+def test_an_assertion_is_asked_of_what_was_printed(assertion: str) -> None:
+    assert Claim("an-id", asserted=(assertion,)).contradiction(PRINTED) is None
+    said = Claim("an-id", asserted=("{mask} == 1", f"not ({assertion})")).contradiction(PRINTED)
+    assert said is not None
+    assert said.startswith(f"claim an-id: `not ({assertion})` is not true here, where {{")
+
+
+def test_an_assertion_names_an_error() -> None:
+    assert Claim("a", asserted=('{it raises} == "ValueError"',)).contradiction("it raises ValueError, at once") is None
+
+
+@pytest.mark.parametrize("assertion", ["{mask} >", "{mask}.real.nothing", "unknown > {mask}", "open({mask})"])
+def test_an_assertion_that_is_no_question_is_told(assertion: str) -> None:
+    with pytest.raises(ValueError, match=r"^claim a: `# assert: .*` is no question \("):
+        Claim("a", asserted=(assertion,)).contradiction(PRINTED)

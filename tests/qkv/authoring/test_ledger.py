@@ -32,6 +32,7 @@ HEAD = """# claim: one-and-one
 # says: One and one make two.
 # verdict: holds
 # measured: the sum is {sum}
+# assert: {sum} > 1.5
 """
 
 
@@ -97,7 +98,7 @@ def test_verdict_and_number_are_in_no_edition(claimed: Course) -> None:
     for path in (chapter.student, chapter.solved):
         sources = [cell.source for cell in nbformat.read(path, as_version=4).cells]
         assert any("# says: " in source for source in sources)
-        assert not any("# verdict" in source or "measured" in source for source in sources)
+        assert not any("# verdict" in source or "measured" in source or "assert" in source for source in sources)
     edit(claimed, "the sum is", "together:")
     assert run(claimed, check=True)[0] == 0  # nothing is stale, the book alone is to be made again
     assert "together: 2" in ledger(claimed)
@@ -122,6 +123,29 @@ def test_a_number_that_is_not_printed_is_told_when_the_chapter_is_built(claimed:
     assert "claim one-and-one: `# measured:` names 'product', with which no printed line begins." in said
 
 
+def test_a_verdict_that_the_number_contradicts_is_told_when_the_chapter_is_built(claimed: Course) -> None:
+    edit(claimed, "# assert: {sum} > 1.5", "# assert: {sum} > 2.5")
+    code, said = run(claimed)
+    assert code == 1
+    assert "claim one-and-one: `{sum} > 2.5` is not true here, where {sum} is 2.0. Mend the verdict, or what" in said
+
+
+def test_a_claim_says_what_its_verdict_rests_on(claimed: Course) -> None:
+    edit(claimed, "# assert: {sum} > 1.5\n", "")
+    code, said = run(claimed)
+    assert code == 1
+    assert "the claim one-and-one needs a line `# assert: …`: what its verdict rests on" in said
+
+
+def test_nbval_finds_the_assertion_in_the_solved_edition_alone(claimed: Course) -> None:
+    chapter = claimed.chapters(["second"])[0]
+    found = [
+        [cell.metadata["asserts"] for cell in nbformat.read(path, as_version=4).cells if "asserts" in cell.metadata]
+        for path in (chapter.student, chapter.solved)
+    ]
+    assert found == [[], [{"one-and-one": ["{sum} > 1.5"]}]]
+
+
 def test_a_verdict_of_no_known_kind_is_refused_with_its_line(claimed: Course) -> None:
     edit(claimed, "# verdict: holds", "# verdict: perhaps")
     code, said = run(claimed)
@@ -139,7 +163,7 @@ def test_ids_do_not_collide(claimed: Course) -> None:
     edit(
         claimed,
         "# claim: one-and-one\n",
-        "# claim: one-and-one\n# says: Again.\n# verdict: wrong\n# claim: one-and-one\n",
+        "# claim: one-and-one\n# says: Again.\n# verdict: wrong\n# assert: {sum} < 9\n# claim: one-and-one\n",
     )
     assert run(claimed)[0] == 0
     with pytest.raises(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from datetime import date
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
@@ -12,6 +13,7 @@ from bs4 import BeautifulSoup, Tag
 from qkv.authoring import AuthoringError, Course, book
 from qkv.authoring.page import alt_texts, page
 from qkv.authoring.publishing import report
+from qkv.authoring.run import made_here
 
 pytestmark = pytest.mark.slow
 
@@ -80,6 +82,17 @@ def test_an_exercise_is_a_card_with_its_stub_and_a_folded_solution(tiny_page: Be
     assert "Show solution" in solutions[0].get_text()
     assert "# the sum first: it may overflow" in solutions[0].get_text()
     assert tiny_page.select_one("#exercise-mean") is not None
+
+
+def test_the_page_names_the_machine_of_its_numbers(tiny_page: BeautifulSoup) -> None:
+    line = one(tiny_page.select_one("p.made"))
+    made = made_here()
+    day = date.fromisoformat(made["date"])
+    assert line.get_text() == (
+        f"The numbers on this page are those of one run: {made['processor']}, PyTorch {made['torch']}, "
+        f"{day.day} {day:%B %Y}. Yours may differ."
+    )
+    assert one(line.select_one("a"))["href"] == "../index.html#other-digits"
 
 
 def test_the_first_cell_is_folded(tiny_page: BeautifulSoup) -> None:
@@ -152,7 +165,7 @@ def test_every_way_to_be_stale_is_told(built: Course) -> None:
     chapter = built.chapters(["second"])[0]
     text = chapter.source.read_text("utf-8")
     args = (str(built.root), "02_second")
-    assert [cell.cell_type for cell in page(text, *args).cells] == ["markdown", "code"]
+    assert [cell.cell_type for cell in page(text, *args).cells] == ["markdown", "code", "markdown"]
     cell = "```{code-cell} ipython3\nprint(1 + 1)\n```"
     with pytest.raises(AuthoringError, match="holds cells that the chapter no longer has"):
         page(text.replace(cell, ""), *args)
