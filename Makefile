@@ -7,10 +7,10 @@ QKV := $(BIN)/qkv
 ENV := .venv/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help start test book build lint format demo bench lock clean
+.PHONY: help start test elsewhere book build lint format demo bench lock clean
 
 help: ## list what make can do
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 11
 
 start: $(ENV) ## serve the book and JupyterLab on your notebooks (Ctrl-C ends both)
 	@$(QKV) start $(ARGS)
@@ -18,6 +18,9 @@ start: $(ENV) ## serve the book and JupyterLab on your notebooks (Ctrl-C ends bo
 test: export BEGAN := $(shell date +%s)
 test: $(ENV) ## run everything that CI runs
 	@.ci/test
+
+elsewhere: $(ENV) ## run all solved editions on four imitated processors
+	@.ci/elsewhere $(ARGS)
 
 book: $(ENV) ## build the HTML book into _build/html
 	@$(QKV) book
@@ -51,8 +54,8 @@ ifneq ($(shell cat $(ENV) 2>/dev/null),$(CURDIR))
 endif
 
 $(ENV): requirements.lock pyproject.toml
-	@$(or $(PYTHON),false) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  { echo "QKV needs Python 3.11 or newer. Name one: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)" >&2; exit 1; }
+	@$(or $(PYTHON),false) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || \
+	  { echo "QKV needs Python 3.11, 3.12 or 3.13. Name one: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)" >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || .ci/tools python3-venv
 	@if ! $(BIN)/python -m pip --version >/dev/null 2>&1 || { [ -f $(ENV) ] && [ "$$(cat $(ENV))" != "$(CURDIR)" ]; }; then \
 	  echo "Making the environment .venv"; $(PYTHON) -m venv --clear .venv; fi
