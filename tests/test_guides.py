@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import sys
 import textwrap
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -131,7 +132,9 @@ def test_the_misconception_that_contributors_read_is_one_of_ours() -> None:
 # ---- what deploys the book
 
 CONTAINER = (ROOT / "Containerfile").read_text("utf-8").replace("\\\n", " ")
-WORKFLOW = yaml.safe_load((ROOT / ".github" / "workflows" / "book.yml").read_text("utf-8"))
+WORKFLOW, TESTING = (
+    yaml.safe_load((ROOT / ".github" / "workflows" / name).read_text("utf-8")) for name in ("book.yml", "test.yml")
+)
 STEPS = [step for job in WORKFLOW["jobs"].values() for step in job["steps"]]
 
 
@@ -159,10 +162,22 @@ def test_all_publish_the_folder_that_is_built() -> None:
     assert "`_build/html`" in DEPLOYING
 
 
+def test_every_python_that_is_promised_is_tested() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    tested = TESTING["jobs"]["test"]["strategy"]["matrix"]["python"]
+    assert [name.rsplit(" ", 1)[1] for name in project["classifiers"] if ":: Python ::" in name] == tested
+    first, last = tested[0], tested[-1]
+    assert project["requires-python"] == f">={first},<3.{int(last.split('.')[1]) + 1}"
+    words = f"{', '.join(tested[:-1])} or {last}"
+    for page in ("README.md", "Makefile", "book/index.md", "book/guides/students.md", "book/guides/instructors.md"):
+        assert f"Python {words}" in (ROOT / page).read_text("utf-8"), page
+    assert TESTING["jobs"]["test"]["steps"][-1]["run"] == "make PYTHON=python test"
+
+
 def test_actions_are_pinned_and_may_do_little() -> None:
-    for step in STEPS:
+    for step in [*STEPS, *TESTING["jobs"]["test"]["steps"]]:
         assert re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", step.get("uses", "a@" + "0" * 40)), step
-    assert WORKFLOW["permissions"] == {"contents": "read"}
+    assert WORKFLOW["permissions"] == TESTING["permissions"] == {"contents": "read"}
     assert "pull_request" in WORKFLOW["jobs"]["publish"]["if"]
 
 

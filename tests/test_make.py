@@ -109,7 +109,7 @@ def test_an_old_python_is_refused(clone: Path) -> None:
     put(clone, "python", "exit 1")
     done = make(clone, "PYTHON=./python", "start")
     assert done.returncode != 0
-    assert "QKV needs Python 3.11 or newer. Name one: make PYTHON=/path/to/python3.11 start" in done.stderr
+    assert "QKV needs Python 3.11, 3.12 or 3.13. Name one: make PYTHON=/path/to/python3.11 start" in done.stderr
 
 
 # stands in for Python: notes how it is called, and "makes" an environment

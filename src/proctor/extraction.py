@@ -16,6 +16,7 @@ import symtable
 import tokenize
 import warnings
 from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -30,10 +31,8 @@ RUNS_PYTHON = {"time", "capture", "prun", "timeit"}  # cell magics whose cell is
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Import = ast.Import | ast.ImportFrom
 # expressions with names of their own, or that are not allowed everywhere
-SCOPES = {
-    ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp,
-    ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await,
-}  # fmt: skip
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+SCOPES = {*COMPREHENSIONS, ast.Lambda, ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await}
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,9 +266,23 @@ def names_of(node: ast.stmt, text: str) -> tuple[set[str], set[str]]:
         names = [part for part in parts if isinstance(part, ast.Name)]
         bound = {name.id for name in names if isinstance(name.ctx, ast.Store)}
         needed = {name.id for name in names if isinstance(name.ctx, ast.Load)}
+    elif inner := [part for part in parts if isinstance(part, COMPREHENSIONS)]:
+        bound, needed = names_in_scopes(ast.unparse(Enclosed().visit(deepcopy(node))))
+        bound |= {part.target.id for one in inner for part in walk(one) if isinstance(part, ast.NamedExpr)}
     else:
         bound, needed = names_in_scopes(text)
     return bound | changed(parts), needed
+
+
+class Enclosed(ast.NodeTransformer):
+    """Comprehensions as functions. From Python 3.12 on their variables count among those of the scope around them."""
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        node = super().generic_visit(node)
+        if not isinstance(node, COMPREHENSIONS):
+            return node
+        nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+        return ast.Call(ast.Lambda(nothing, node), args=[], keywords=[])
 
 
 def names_in_scopes(text: str) -> tuple[set[str], set[str]]:

@@ -80,6 +80,13 @@ def test_needs_reach_into_nested_functions_defaults_and_decorators() -> None:
     assert definition.needs == {"register", "Base", "SIZE", "Tensor", "DEFAULT", "g"}
 
 
+def test_what_a_comprehension_counts_with_is_its_own() -> None:
+    text = "v = [k * s for k in u]\nw = {a: (b := a) for a, _ in c}\nsum(i for i in range(n))\nx = lambda z: (y := z)"
+    found = [(sorted(d.binds), sorted(d.needs)) for d in extract(File("a.py", text.encode())).definitions]
+    assert found[:2] == [(["v"], ["s", "u"]), (["b", "w"], ["c"])]
+    assert found[-1] == (["x"], [])
+
+
 def test_needs_of_plain_statements_follow_the_same_rules() -> None:
     text = "x = y + f(z)\nx[i].a = b\nn += m\nv = [k * s for k in u]\nw = lambda t: t + r"
     needs = [sorted(d.needs) for d in extract(File("a.py", text.encode())).definitions]
