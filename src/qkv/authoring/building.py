@@ -72,8 +72,7 @@ def _build(chapter: Chapter, course: Course, check: bool, force: bool, say: Call
     must_run = force or stored is None or not _same_run(solved, stored)
     if stored is not None and not must_run:
         carry_outputs(stored, solved)
-        if "made" in stored.metadata["qkv"]:
-            solved.metadata["qkv"]["made"] = stored.metadata["qkv"]["made"]
+        solved.metadata["qkv"]["made"] = stored.metadata["qkv"]["made"]
     if check:
         stale = [] if _is(chapter.student, student) else [(chapter.student, "differs from what its source gives")]
         if must_run:
@@ -132,7 +131,8 @@ def carry_outputs(stored: nbformat.NotebookNode, notebook: nbformat.NotebookNode
 
 
 def _same_run(solved: nbformat.NotebookNode, stored: nbformat.NotebookNode) -> bool:
-    same_inputs = stored.metadata.get("qkv", {}).get("inputs") == solved.metadata["qkv"]["inputs"]
+    before = stored.metadata.get("qkv", {})
+    same_inputs = "made" in before and before.get("inputs") == solved.metadata["qkv"]["inputs"]
     return same_inputs and meaning_of_cells(stored) == meaning_of_cells(solved)
 
 

@@ -62,7 +62,9 @@ def page(text: str, root: str, name: str) -> nbformat.NotebookNode:
             add_run(part.check, part.line, tags=["check"])
     if runs:
         raise _stale(chapter, "it holds cells that the chapter no longer has")
-    add(new_markdown_cell(_made(solved)), parts[-1].line)
+    if "made" not in solved.metadata["qkv"]:
+        raise _stale(chapter, "it does not say on what it was run")
+    add(new_markdown_cell(_made(solved.metadata["qkv"]["made"])), parts[-1].line)
     return new_notebook(cells=cells, metadata={**METADATA, "source_map": lines})
 
 
@@ -102,9 +104,8 @@ def _card(task: Task) -> str:
     )
 
 
-def _made(solved: nbformat.NotebookNode) -> str:
+def _made(made: dict[str, str]) -> str:
     """Whose numbers these are."""
-    made = solved.metadata["qkv"]["made"]
     day = date.fromisoformat(made["date"])
     return (
         f"{{.made}}\nThe numbers on this page are those of one run: {made['processor']}, PyTorch {made['torch']}, "

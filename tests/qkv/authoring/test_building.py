@@ -188,6 +188,10 @@ def test_a_build_elsewhere_that_runs_nothing_leaves_the_name_of_the_machine(buil
     assert run_build(built, check=True)[0] == 0
     assert run_build(built)[0] == 0
     assert "Babbage's engine" in solved.read_text("utf-8")
+    notebook = nbformat.read(solved, as_version=4)
+    del notebook.metadata.qkv["made"]
+    nbformat.write(notebook, solved)
+    assert run_build(built, check=True)[0] == 1  # numbers of nobody knows which machine are made again
 
 
 def test_new_prose_does_not_run_the_chapter_again(built: Course, monkeypatch: pytest.MonkeyPatch) -> None:
