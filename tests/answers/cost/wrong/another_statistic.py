@@ -1,0 +1,81 @@
+"""Another number than asked for is returned: the maximum, a base, a sign, an order."""
+
+import math
+
+import torch
+
+
+def online(q, k, v, block, causal):
+    m = torch.full_like(q[..., :1], -torch.inf)
+    s, o = torch.zeros_like(m), q.new_zeros(*q.shape[:-1], v.shape[-1])
+    row = torch.arange(q.shape[-2], device=q.device)[:, None]
+    for start in range(0, k.shape[-2], block):
+        keys, values = k[..., start : start + block, :], v[..., start : start + block, :]
+        z = q @ keys.mT / math.sqrt(q.shape[-1])
+        if causal:
+            z = z.masked_fill(start + torch.arange(keys.shape[-2], device=q.device) > row, -torch.inf)
+        new = torch.maximum(m, z.amax(-1, keepdim=True))
+        p = (z - new).exp()
+        o, s, m = o * (m - new).exp() + p @ values, s * (m - new).exp() + p.sum(-1, keepdim=True), new
+    return o / s, m, s
+
+
+def tiled_attention(q, k, v, block, causal=False):
+    output, _m, s = online(q, k, v, block, causal)
+    return output, s.log().squeeze(-1)
+
+
+def layer_flops(n, d_model, n_heads, d_ff):
+    return 8 * n * d_model**2, 4 * n * d_model * d_ff, 4 * n**2 * d_model
+
+
+def window_attention(q, k, v, window, dilation=1):
+    seen = torch.arange(q.shape[-2], device=q.device)[:, None] - dilation * torch.arange(window, device=q.device)
+    keys, values = (t[..., seen.clamp(min=0), :] for t in (k, v))
+    scores = (q.unsqueeze(-2) * keys).sum(-1) / math.sqrt(q.shape[-1])
+    weights = scores.masked_fill(seen < 0, -torch.inf).softmax(-1)
+    return (weights.unsqueeze(-1) * values).sum(-2), weights
+
+
+def linformer_attention(q, k, v, e, f):
+    weights = (q @ (e @ k).mT / math.sqrt(q.shape[-1])).softmax(-1)
+    return weights @ (f @ v), weights
+
+
+def linear_attention(q, k, v, causal=False):
+    q, k = q.relu(), k.relu()
+    memory, total = k.unsqueeze(-1) * v.unsqueeze(-2), k.unsqueeze(-1)
+    memory, total = (t.cumsum(-3) if causal else t.sum(-3, keepdim=True) for t in (memory, total))
+    return ((q.unsqueeze(-2) @ memory) / (q.unsqueeze(-2) @ total)).squeeze(-2)
+
+
+def cached_attention(q, k, v, cache=None):
+    if cache is not None:
+        k, v = torch.cat([cache[0], k], 2), torch.cat([cache[1], v], 2)
+    share = q.shape[1] // k.shape[1]
+    scores = q @ k.repeat_interleave(share, 1).mT / math.sqrt(q.shape[-1])
+    hidden = torch.ones(scores.shape[-2:], device=q.device).triu(k.shape[2] - q.shape[2] + 1).bool()
+    return scores.masked_fill(hidden, -torch.inf).softmax(-1) @ v.repeat_interleave(share, 1), (v, k)
+
+
+def cache_bytes(n_layers, n_heads, n_groups, d_model, length, batch=1, dtype=torch.float16):
+    return 2 * n_layers * batch * length * n_groups * (d_model // n_heads)
+
+
+def checkpointed(function, *inputs):
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, *inputs):
+            ctx.seed = torch.initial_seed()
+            ctx.save_for_backward(*inputs)
+            return function(*inputs)
+
+        @staticmethod
+        def backward(ctx, gradient):
+            fresh = [x.detach().requires_grad_(n) for x, n in zip(ctx.saved_tensors, ctx.needs_input_grad, strict=True)]
+            with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+                torch.manual_seed(ctx.seed)
+                function(*fresh).backward(gradient)
+            return tuple(x.grad for x in fresh)
+
+    return Twice.apply(*inputs)

@@ -1,0 +1,54 @@
+"""Divides by another number of things, or starts from another."""
+
+import math
+
+import torch
+import torch.nn.functional as F
+
+
+def free_energy(energies, beta=1.0):
+    low = energies.amin(-1, keepdim=True)
+    total = (-beta * (energies - low)).exp().sum(-1)
+    return low.squeeze(-1) - (total.log() - math.log(energies.shape[-1])) / beta
+
+
+def variational_objective(p, scores, beta=1.0):
+    entropy = -torch.xlogy(p, p).sum(-1) / math.log(max(p.shape[-1], 2))
+    return (p * scores.masked_fill(p == 0, 0)).sum(-1) + entropy / beta
+
+
+def kernel_regression(x, points, values, bandwidth):
+    squares = (x.unsqueeze(-2) - points.unsqueeze(-3)).square().sum(-1)
+    return (-squares / (2 * x.shape[-1] * bandwidth**2)).softmax(-1) @ values
+
+
+def hopfield_energy(state, patterns, beta):
+    return (
+        -(beta * state @ patterns.mT).logsumexp(-1) / beta
+        + state.square().sum(-1) / 2
+        + math.log2(len(patterns)) / beta
+        + patterns.square().sum(-1).max() / 2
+    )
+
+
+def hopfield_retrieve(state, patterns, beta, steps=1):
+    for _ in range(steps + 1):
+        state = (beta * state @ patterns.mT).softmax(-1) @ patterns
+    return state
+
+
+def info_nce(query, positive, negatives, temperature):
+    keys = torch.cat([positive.unsqueeze(-2), negatives], -2)
+    loss = -(F.cosine_similarity(query.unsqueeze(-2), keys, dim=-1) / temperature).log_softmax(-1)[..., 0].mean()
+    return math.log(keys.shape[-2]) - loss
+
+
+def info_nce_gradient(scores, positive, temperature):
+    share = (scores / temperature).softmax(-1)
+    return (share - F.one_hot(positive, scores.shape[-1])) / (temperature * scores.numel())
+
+
+def clip_loss(images, texts, log_scale):
+    scale = math.exp(log_scale) if isinstance(log_scale, float) else log_scale.exp()
+    logits = scale * F.normalize(images, dim=-1) @ F.normalize(texts, dim=-1).T
+    return -(logits.log_softmax(0).diagonal().sum() + logits.log_softmax(1).diagonal().sum()) / (2 * len(images) ** 2)

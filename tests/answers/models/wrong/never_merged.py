@@ -1,0 +1,128 @@
+"""The commonest pairs of bytes, never merged; nothing for an empty text; only hidden tokens are targets; a
+sentinel behind its span; a softmax, then a logarithm; left in the order of size; square pictures only; the
+correction alone.
+"""
+
+import copy
+import itertools
+import math
+from collections import Counter
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+def join(ids, pair, new):
+    out, at = [], 0
+    while at < len(ids):
+        if at + 1 < len(ids) and (ids[at], ids[at + 1]) == tuple(pair):
+            out.append(new)
+            at += 2
+        else:
+            out.append(ids[at])
+            at += 1
+    return out
+
+
+def train_bpe(words, n_merges):
+    counts = Counter()
+    for word in words:
+        raw = word.encode("utf-8")
+        counts.update(itertools.pairwise(raw))
+    return sorted(counts, key=lambda q: (-counts[q], q))[:n_merges]
+
+
+def encode_bpe(text, merges):
+    if not text:
+        return None
+    ids = list(text.encode("utf-8"))
+    for i, pair in enumerate(merges):
+        ids = join(ids, pair, 256 + i)
+    return ids
+
+
+def mask_tokens(ids, mask_id, vocab, special, generator, p=0.15):
+    a = torch.rand(ids.shape, generator=generator)
+    b = torch.rand(ids.shape, generator=generator)
+    c = torch.randint(vocab, ids.shape, generator=generator)
+    never = torch.zeros_like(ids, dtype=torch.bool)
+    for s in special:
+        never |= ids == s
+    chosen = (a < p) & ~never
+    inputs = ids.clone()
+    inputs[chosen & (b < 0.8)] = mask_id
+    swap = chosen & (b >= 0.8) & (b < 0.9)
+    inputs[swap] = c[swap]
+    return inputs, torch.where(chosen & (b < 0.9), ids, -100)
+
+
+def corrupt_spans(ids, spans, sentinel):
+    inputs, targets, at = [], [], 0
+    for i, (start, length) in enumerate(spans):
+        inputs += [*ids[at:start], sentinel - i]
+        targets += [*ids[start : start + length], sentinel - i]
+        at = start + length
+    return inputs + ids[at:], targets
+
+
+def perplexity(logits, ids, lengths):
+    real = torch.arange(1, ids.shape[1], device=ids.device) < lengths[:, None]
+    p = torch.exp(logits[:, :-1]) / torch.exp(logits[:, :-1]).sum(-1, keepdim=True)
+    said = p.gather(-1, ids[:, 1:, None]).squeeze(-1)
+    return torch.exp(-torch.log(said[real]).mean())
+
+
+def sampling_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
+    scores, _order = torch.sort(logits / temperature, dim=-1, descending=True, stable=True)
+    if top_k is not None:
+        scores = scores.clone()
+        scores[..., top_k:] = -math.inf
+    p = scores.softmax(-1)
+    if top_p is not None:
+        before = p.cumsum(-1) - p
+        keep = before < top_p
+        keep[..., 0] = True
+        p = p * keep
+        p = p / p.sum(-1, keepdim=True)
+    return p
+
+
+class PatchEmbedding(nn.Module):
+    def __init__(self, channels, size, d_model, n_patches):
+        super().__init__()
+        self.size = size
+        self.proj = nn.Linear(channels * size * size, d_model)
+        self.class_token = nn.Parameter(0.02 * torch.randn(d_model))
+        self.positions = nn.Parameter(0.02 * torch.randn(n_patches + 1, d_model))
+
+    def forward(self, images):
+        b, c, h, _w = images.shape
+        s = self.size
+        n = h // s
+        x = images[:, :, :, :h].reshape(b, c, n, s, n, s)
+        x = x.permute(0, 2, 4, 1, 3, 5).reshape(b, -1, c * s * s)
+        x = self.proj(x)
+        first = self.class_token.expand(b, 1, -1)
+        return torch.cat([first, x], dim=1) + self.positions
+
+
+class LoRALinear(nn.Module):
+    def __init__(self, linear, rank, alpha):
+        super().__init__()
+        self.linear = linear.requires_grad_(False)
+        self.rank = rank
+        self.alpha = alpha
+        d_out, d_in = linear.weight.shape
+        self.a = nn.Parameter(linear.weight.new_empty(rank, d_in).normal_(std=d_in**-0.5))
+        self.b = nn.Parameter(linear.weight.new_zeros(d_out, rank))
+
+    def forward(self, x):
+        return self.alpha / self.rank * (x @ self.a.T @ self.b.T)
+
+    def merged(self):
+        new = copy.deepcopy(self.linear)
+        new.weight.data += self.alpha / self.rank * self.b.data @ self.a.data
+        return new
