@@ -1,55 +1,77 @@
-"""Answers that we keep, as students would hand them in: right ones in unusual styles pass, wrong ones fail."""
+"""Answers that we keep, as students would hand them in: right ones in unusual styles pass, wrong ones fail.
 
-import ast
-import runpy
+It is the same wherever they are judged: in a notebook, by `qkv check`, in the grader's sandbox.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 
 import pytest
 
-from proctor.result import Result
+from proctor import Examiner, Result
+from proctor.answers import Answers
+from proctor.extraction import extract
+from proctor.marking import Marker, sandbox_for
+from proctor.sandbox import Limits, Sandbox
+from proctor.submissions import read
 from qkv import exercises
-from qkv.checking import check_named
+from qkv.assignments import assignment
+from qkv.checking import judged, judged_in_process
+from qkv.kept_answers import KeptAnswer, kept
 
 ANSWERS = Path(__file__).parent / "answers"
+SALT = "kept answers"
+FILES = [
+    pytest.param(path, list(answers), id=f"{path.parents[1].name}/{path.parent.name}/{path.stem}")
+    for path, answers in groupby(kept(ANSWERS), key=lambda answer: answer.path)
+]
 
 
-def answers(kind: str):
-    for path in sorted(ANSWERS.glob(f"*/{kind}/*.py")):
-        defined = {name for node in ast.parse(path.read_text(encoding="utf-8")).body for name in names(node)}
-        stem = path.parents[1].name
-        for exercise in exercises.chapters().get(stem, []):
-            if exercise.name in defined:
-                yield pytest.param(path, exercise.name, id=f"{stem}/{path.stem}/{exercise.name}")
+@pytest.fixture(scope="module")
+def examiners() -> dict[str, Examiner]:
+    return {name: Examiner(exercises.find(name), SALT) for name in exercises.names()}
 
 
-def names(node: ast.stmt) -> list[str]:
-    if isinstance(node, ast.FunctionDef | ast.ClassDef):
-        return [node.name]
-    if isinstance(node, ast.Assign):
-        return [target.id for target in node.targets if isinstance(target, ast.Name)]
-    return []
+@pytest.fixture(scope="module")
+def box(examiners: dict[str, Examiner]) -> Iterator[Sandbox]:
+    with sandbox_for(assignment(), examiners, Limits(seconds=20.0, memory_mb=2048)) as box:
+        yield box
 
 
-def checked(path: Path, name: str) -> Result:
-    return check_named(name, runpy.run_path(str(path))[name])
+def told(result: Result) -> tuple[str, float, str | None, str]:
+    """What a student would be told apart by."""
+    return result.state, round(result.score, 6), result.misconception, result.message
 
 
-@pytest.mark.parametrize(("path", "name"), list(answers("right")))
-def test_a_right_answer_passes_in_any_style(path, name):
-    result = checked(path, name)
-    assert result.state == "passed", result.message
-
-
-@pytest.mark.parametrize(("path", "name"), list(answers("wrong")))
-def test_a_wrong_answer_does_not_pass(path, name):
-    result = checked(path, name)
-    assert result.state in ("not_yet", "stopped"), result.message
-    assert result.score < 1
+@pytest.mark.parametrize(("path", "answers"), FILES)
+def test_one_judge(
+    path: Path,
+    answers: list[KeptAnswer],
+    examiners: dict[str, Examiner],
+    box: Sandbox,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    names = tuple(answer.exercise for answer in answers)
+    file = read(path.name, path)
+    in_sandbox, _, _ = Marker(assignment(names), examiners, box).mark([file])
+    here = judged_in_process(Answers([extract(file)]), [r.exercise for r in in_sandbox], examiners)
+    assert [told(r) for r in here] == [told(r) for r in in_sandbox]
+    live = {a.exercise: judged(a.exercise, a.implementation, examiners[a.exercise]) for a in answers}
+    assert {n: told(r)[:3] for n, r in live.items()} == {r.exercise: told(r)[:3] for r in in_sandbox}
+    for result in in_sandbox:
+        if answers[0].kind == "right":
+            assert result.state == "passed", result.message
+        else:
+            assert result.state in ("not_yet", "stopped"), result.message
+            assert result.score < 1
 
 
 @pytest.mark.parametrize("stem", exercises.CHAPTERS)
-def test_each_chapter_keeps_enough_answers(stem):
-    wrong = [p for p in answers("wrong") if p.id.startswith(f"{stem}/")]
-    right = [p for p in answers("right") if p.id.startswith(f"{stem}/")]
-    assert len(wrong) >= 24
-    assert {p.values[1] for p in right} == {e.name for e in exercises.chapters()[stem]}
+def test_each_chapter_keeps_enough_answers(stem: str) -> None:
+    found = [answer for answer in kept(ANSWERS) if answer.path.parents[1].name == stem]
+    assert sum(answer.kind == "wrong" for answer in found) >= 24
+    right = {answer.exercise for answer in found if answer.kind == "right"}
+    assert right == {exercise.name for exercise in exercises.chapters()[stem]}

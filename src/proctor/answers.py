@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from proctor.extraction import Definition, Problem, Source
-from proctor.sandbox import Cell
+from proctor.running import Cell
 
 BY_NAME = {"eval", "exec", "globals", "locals", "vars"}  # code that uses these may reach anything
 NEVER_THEIRS = {"torch", "numpy", "qkv", "proctor", *sys.stdlib_module_names}
@@ -45,9 +45,9 @@ class Cut:
             labels.add(cells[-1].label)
         return cells
 
-    def imports(self, package: str) -> bool:
-        """Do they import this package, or anything in it?"""
-        return any(name.split(".")[0] == package for d in self.definitions for name in d.imports)
+    def imports(self, module: str) -> bool:
+        """Do they import this module, or anything below it?"""
+        return any(f"{name}.".startswith(f"{module}.") for d in self.definitions for name in d.imports)
 
 
 class Answers:

@@ -58,11 +58,15 @@ class Assignment:
         title: how a report speaks of it.
         sheets: in order.
         setup: code that runs before each submission, such as the imports of the handed-out notebooks.
+        modules: full name -> text of what every submission may import and holds no answer.
+        inert: modules of the course that can be imported and do nothing, such as its figures.
     """
 
     title: str
     sheets: tuple[Sheet, ...]
     setup: str = ""
+    modules: Mapping[str, str] = field(default_factory=dict)
+    inert: tuple[str, ...] = ()
 
     @property
     def exercises(self) -> list[Exercise]:

@@ -9,10 +9,13 @@ from functools import partial
 from typing import Any, Literal, TypeVar
 
 from proctor.forbid import Family
+from proctor.observe import Observation
 from proctor.result import Explanation
 
 Implementation = Callable[..., Any]
 ProbeFunction = Callable[[Any], Mapping[str, Any]]
+Explain = Callable[[Observation, Observation], str]
+Kind = Literal["value", "property", "remark"]
 P = TypeVar("P", bound=ProbeFunction)
 F = TypeVar("F", bound=Implementation)
 
@@ -21,14 +24,20 @@ F = TypeVar("F", bound=Implementation)
 class Probe:
     """One situation in which an implementation is looked at.
 
-    A value probe earns marks; a property probe (inputs unchanged, another dtype, another device) can only cost them.
+    A value probe earns marks; a property probe (inputs unchanged, another dtype, another device) can only cost them; a
+    remark costs nothing: an answer that passes hears of it.
     """
 
     name: str
     function: ProbeFunction
-    kind: Literal["value", "property"]
+    kind: Kind
     situation: str  # completes "Seen on …"
     fault: str = ""  # what to say if this is the first probe that does not agree
+    explain: Explain | None = None  # the same where it depends on what was seen
+
+    def why(self, seen: Observation, expected: Observation) -> str:
+        """What to say of an answer that fails this probe; empty if there is nothing to say but the evidence."""
+        return self.explain(seen, expected) if self.explain is not None else self.fault
 
 
 @dataclass(frozen=True)
@@ -88,12 +97,21 @@ class Exercise:
         self._add(function, "property")
         return function
 
-    def _add(self, function: ProbeFunction, kind: Literal["value", "property"]) -> None:
+    def remark(self, function: P) -> P:
+        """Add a probe that costs nothing. The second paragraph of its docstring is what an answer that passes hears."""
+        self._add(function, "remark")
+        return function
+
+    def _add(self, function: ProbeFunction, kind: Kind) -> None:
         name = function.__name__
         if name in self.probes:
             raise ValueError(f"{self.name} already has a probe {name}; give the new one another name")
         situation, fault = paragraphs(function)
-        self.probes[name] = Probe(name, function, kind, situation, fault)
+        self.probes[name] = Probe(name, function, kind, situation, fault, getattr(function, "explain", None))
+
+    def counted(self) -> dict[str, Probe]:
+        """The probes that decide."""
+        return {name: probe for name, probe in self.probes.items() if probe.kind != "remark"}
 
     def misconception(self, wrong: F) -> F:
         """Add a wrong stand-in for the reference. Docstring: the sentence for the student, then the reason.

@@ -2,7 +2,9 @@
 
 Plots, training runs and everything else that a notebook does at top level is left out. Each definition keeps its line
 numbers, and knows which names it binds and which it needs, so that an answer can be taken out with all that it uses
-and nothing else. Nothing is executed here, and nothing that a file contains makes this raise.
+and nothing else. Nothing is executed here, and nothing that a file contains makes this raise. This runs in the trusted
+process, where no limit of the sandbox holds, so it has its own: each step takes time in proportion to the text, and
+`Reading` bounds the text, and the time, of a whole submission.
 """
 
 from __future__ import annotations
@@ -13,9 +15,10 @@ import io
 import json
 import re
 import symtable
+import time
 import tokenize
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -23,10 +26,20 @@ from typing import Any
 
 from proctor.submissions import File
 
-LONGEST = 400_000  # characters of one cell: far above what anybody types
-MAGICS = 60  # in one cell
+# Far above what anybody types. At its most tedious, Python code takes 12 seconds per million characters here.
+LONGEST = 400_000  # characters of one cell, or of one Python file
+LONGEST_LINE = 50_000
+MOST_CODE = 2_000_000  # characters of one submission
+MOST_CELLS = 5_000  # of one submission
+SECONDS = 20.0  # of processor time for one submission, looked at between two cells
+MOST_PIECES = 4_000_000  # numbers, texts and lists of one notebook: each takes far more memory than it has bytes
+MOST_PROBLEMS = 20  # that are told one by one
 SHORT = 2_000  # characters of a cell that may be remembered
-MAGIC = re.compile(r"\s*([%!?]|[\w., ]+=\s*[%!])|.*\?\s*$")
+NOT_WRITTEN_IN = {"idna", "punycode"}  # made for host names: reading a file in them takes the square of its length
+# a line that cannot be Python where a statement begins; `++` and `*+` never try again what they have read
+MAGIC = re.compile(r"[ \t]*+(?:[%!?]|[\w., ]++=[ \t]*+[%!])")
+TOKEN = re.compile(r"#.*|\"\"\"|\'\'\'|[\"'()\[\]{}]")  # what can hide a line break, or a question mark
+END_OF_STRING = {quote: re.compile(rf"\\.|{quote}") for quote in ('"', "'", '"""', "'''")}
 RUNS_PYTHON = {"time", "capture", "prun", "timeit"}  # cell magics whose cell is ordinary code
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Import = ast.Import | ast.ImportFrom
@@ -72,28 +85,90 @@ class Source:
     problems: tuple[Problem, ...] = ()
 
 
-def extract(file: File) -> Source:
-    """Read one file of a submission."""
+class Reading:
+    """How much of one submission is read: what is left of it, and whether that was too little.
+
+    Args:
+        seconds: of processor time.
+        clock: tells the processor time that was used so far.
+    """
+
+    def __init__(self, seconds: float = SECONDS, clock: Callable[[], float] = time.process_time) -> None:
+        self._clock, self._deadline = clock, clock() + seconds
+        self._characters, self._cells = MOST_CODE, MOST_CELLS
+        self.problems_left = MOST_PROBLEMS
+        self.over = False
+
+    def refuses(self, text: str = "") -> str:
+        """Why this text is not read any more, nor anything after it; nothing if it is."""
+        self._characters -= len(text)
+        self._cells -= bool(text)
+        if self._characters < 0:
+            return f"a submission may have {MOST_CODE:,} characters of code"
+        if self._cells < 0:
+            return f"a submission may have {MOST_CELLS:,} cells"
+        if self._clock() > self._deadline:
+            return "reading the submission took too long"
+        return ""
+
+
+def extract_all(files: Iterable[File]) -> list[Source]:
+    """Read one submission."""
+    reading = Reading()
+    return [extract(file, reading) for file in files]
+
+
+def extract(file: File, reading: Reading | None = None) -> Source:
+    """Read one file of a submission, or as much of it as `reading` leaves."""
+    reading = reading or Reading()
     if file.problem:
         return Source(file.name, problems=(Problem(file.problem),))
-    try:
-        cells = list(notebook_cells(file) if file.suffix == ".ipynb" else [(shown(file.name), text_of(file))])
-    except Unreadable as error:
-        return Source(file.name, problems=(Problem(f"{shown(file.name)} could not be read: {error}"),))
+    if reading.over:
+        return Source(file.name)
+    name = shown(file.name)
+    if why := reading.refuses():
+        reading.over = True
+        return Source(file.name, problems=(Problem(f"{name} and what comes after it was not read: {why}."),))
     definitions: list[Definition] = []
     problems: list[Problem] = []
+    try:
+        read_into(definitions, problems, file, reading)
+    except Unreadable as error:
+        problems.append(Problem(f"{name} could not be read: {error}"))
+    except Exception:  # a file that nobody thought of: its author hears of it, and the class goes on
+        problems.append(Problem(f"{name} could not be read: it is not what its name says."))
+    return Source(file.name, tuple(definitions), tuple(problems))
+
+
+def read_into(definitions: list[Definition], problems: list[Problem], file: File, reading: Reading) -> None:
+    """Add the definitions of a file, and what is wrong with it."""
+    cells = notebook_cells(file) if file.suffix == ".ipynb" else iter([(shown(file.name), text_of(file))])
+    place, further = "", []
     for place, text in cells:
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        if why := reading.refuses(text):
+            reading.over = True
+            problems.append(Problem(f"{place} and what comes after it was not read: {why}."))
+            break
         try:
             definitions += definitions_in(place, text)
+            continue
+        except Unreadable as error:
+            sentence = f"{place} was not read: {error}"
         except SyntaxError as error:
             line = f" in line {error.lineno}" if error.lineno else ""
-            problems.append(Problem(f"{place} has a syntax error{line}: {error.msg}.", text))
+            sentence = f"{place} has a syntax error{line}: {brief(error.msg)}."
         except (ValueError, RecursionError, MemoryError):
-            problems.append(Problem(f"{place} is not code that Python can read.", text[:LONGEST]))
-    if not cells:
+            sentence = f"{place} is not code that Python can read."
+        if reading.problems_left:
+            reading.problems_left -= 1
+            problems.append(Problem(sentence, text[:LONGEST]))
+        else:
+            further.append(text[:LONGEST])
+    if further:
+        sentence = f"{shown(file.name)} has errors in {len(further)} more {'cell' if len(further) == 1 else 'cells'}."
+        problems.append(Problem(sentence, "\n".join(further)))
+    if not place:
         problems.append(Problem(f"{shown(file.name)} has no code cell."))
-    return Source(file.name, tuple(definitions), tuple(problems))
 
 
 # ---- files
@@ -114,8 +189,12 @@ def text_of(file: File) -> str:
         except SyntaxError:
             raise Unreadable("it is not text.") from None
     try:
-        text = content.decode(encoding)
-    except UnicodeDecodeError:
+        if codecs.lookup(encoding).name in NOT_WRITTEN_IN:
+            raise LookupError
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about their escapes
+            text = content.decode(encoding)
+    except (LookupError, ValueError):  # an encoding of something else than text, or text that is not in it
         raise Unreadable(f"it is not text ({encoding}).") from None
     if "\0" in text:
         raise Unreadable("it is not text: it contains null bytes.")
@@ -124,17 +203,14 @@ def text_of(file: File) -> str:
 
 def notebook_cells(file: File) -> Iterator[tuple[str, str]]:
     """The code cells of a notebook of format 3 or 4, counted from 1."""
+    if sum(map(file.content.count, (b",", b"[", b"{"))) > MOST_PIECES:
+        raise Unreadable(f"it has more than {MOST_PIECES:,} pieces. Clear its outputs, and hand it in again.")
     try:
         notebook = json.loads(file.content)
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError, MemoryError):
         raise Unreadable("it is not a notebook (not valid JSON).") from None
-    cells = notebook.get("cells") if isinstance(notebook, dict) else None
-    if isinstance(notebook, dict) and cells is None:  # format 3
-        sheets = notebook.get("worksheets")
-        cells = (
-            [c for s in sheets if isinstance(s, dict) for c in s.get("cells", [])] if isinstance(sheets, list) else None
-        )
-    if not isinstance(cells, list):
+    cells = cells_of(notebook)
+    if cells is None:
         raise Unreadable("it is not a notebook (it has no cells).")
     number, name = 0, shown(file.name)
     for cell in cells:
@@ -147,9 +223,27 @@ def notebook_cells(file: File) -> Iterator[tuple[str, str]]:
                 yield f"cell {number} of {name}", source.removeprefix("\ufeff")
 
 
+def cells_of(notebook: Any) -> list[Any] | None:
+    """The cells of format 4, or of all sheets of format 3; None if there are none of either."""
+    if not isinstance(notebook, dict):
+        return None
+    cells, sheets = notebook.get("cells"), notebook.get("worksheets")
+    if isinstance(cells, list):
+        return cells
+    if cells is not None or not isinstance(sheets, list):
+        return None
+    of_sheets = [sheet.get("cells") for sheet in sheets if isinstance(sheet, dict)]
+    return [cell for found in of_sheets if isinstance(found, list) for cell in found]
+
+
 def shown(name: str) -> str:
     """A file name as messages show it."""
     return "".join(c if c.isprintable() and c not in "<>" else "?" for c in name)[-80:]
+
+
+def brief(text: str) -> str:
+    """What Python says of code, which may quote it, as messages show it."""
+    return "".join(c if c.isprintable() else "?" for c in text)[:200]
 
 
 # ---- code
@@ -157,14 +251,20 @@ def shown(name: str) -> str:
 
 def definitions_in(place: str, text: str) -> list[Definition]:
     """All definitions at the top level of one cell or file."""
+    if len(text) > LONGEST:
+        raise Unreadable(f"it has {len(text):,} characters, and at most {LONGEST:,} are read.")
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
     read = remembered if len(text) <= SHORT else definitions_of
     return [replace(definition, place=place) for definition in read(text)]
 
 
 def definitions_of(text: str) -> tuple[Definition, ...]:
     """The same, wherever the text is."""
+    longest = max(map(len, text.split("\n")))
+    if longest > LONGEST_LINE:
+        raise Unreadable(f"it has a line of {longest:,} characters, and at most {LONGEST_LINE:,} are read.")
     tree, text = parsed(text)
-    lines = text.split("\n")
+    lines = [line.encode() for line in text.split("\n")]
     return tuple(definition(lines, node) for node in tree.body if defines(node))
 
 
@@ -173,29 +273,76 @@ remembered = lru_cache(maxsize=1000)(definitions_of)
 
 
 def parsed(text: str) -> tuple[ast.Module, str]:
-    """The syntax tree of a cell, with IPython's lines left out where they are what Python stumbles over."""
-    if len(text) > LONGEST:
-        raise SyntaxError(f"it has {len(text):,} characters, of which at most {LONGEST:,} are read")
+    """The syntax tree of a cell, with IPython's lines left out if Python stumbles over it."""
     lines = text.split("\n")
     first = next((i for i, line in enumerate(lines) if line.strip()), 0)
     if lines[first].startswith("%%"):
         if lines[first][2:].split(" ")[0].strip() not in RUNS_PYTHON:
             return ast.Module([], []), ""
         lines[first] = ""
-    for _ in range(MAGICS):
         text = "\n".join(lines)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # about their escapes and comparisons
-                return ast.parse(text), text
-        except SyntaxError as error:
-            number = (error.lineno or 0) - 1
-            while 0 < number < len(lines) and lines[number - 1].endswith("\\"):
-                number -= 1
-            if not 0 <= number < len(lines) or not MAGIC.match(lines[number]):
-                raise
-            leave_out(lines, number)
-    raise SyntaxError("it has more lines for IPython than are read")
+    try:
+        return tree_of(text), text
+    except SyntaxError:
+        numbers = list(magic_lines(lines))
+        if not numbers:
+            raise
+    for number in numbers:
+        leave_out(lines, number)
+    text = "\n".join(lines)
+    return tree_of(text), text
+
+
+def tree_of(text: str) -> ast.Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about their escapes and comparisons
+        return ast.parse(text)
+
+
+def magic_lines(lines: Sequence[str]) -> Iterator[int]:
+    """The lines that are for IPython: where a statement begins, and what stands there cannot be Python.
+
+    `%`, `!` and `?` may stand inside of brackets, strings and comments, so those are followed from line to line.
+    """
+    depth, quote, goes_on = 0, "", ""  # brackets that are open, string that is open, last line if it continues
+    for number, line in enumerate(lines):
+        begins = not depth and not quote and not goes_on
+        if goes_on == "magic" or (begins and MAGIC.match(line)):
+            if begins:
+                yield number
+            goes_on = "magic" if line.endswith("\\") else ""
+            continue
+        goes_on = ""
+        place = 0
+        while True:
+            if quote:
+                closed = end_of_string(line, place, quote)
+                if closed is None:
+                    if len(quote) == 1 and not line.endswith("\\"):
+                        return  # a string that Python does not find the end of either
+                    break
+                place, quote = closed, ""
+            found = TOKEN.search(line, place)
+            if found is None:
+                break
+            place, token = found.end(), found[0]
+            if token[0] in "\"'":
+                quote = token
+            elif token[0] != "#":
+                depth += 1 if token in "([{" else -1
+        if begins and not depth and not quote and line[place:].rstrip().endswith("?"):
+            yield number
+        goes_on = "code" if not quote and line.endswith("\\") else ""
+
+
+def end_of_string(line: str, place: int, quote: str) -> int | None:
+    """Where a string that is open at `place` has ended; None if it is not in this line."""
+    ends = END_OF_STRING[quote]
+    while (found := ends.search(line, place)) is not None:
+        place = found.end()
+        if found[0] == quote:
+            return place
+    return None
 
 
 def leave_out(lines: list[str], number: int) -> None:
@@ -225,12 +372,9 @@ def defines(node: ast.stmt) -> bool:
     return False
 
 
-def definition(lines: list[str], node: ast.stmt) -> Definition:
+def definition(lines: list[bytes], node: ast.stmt) -> Definition:
     first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
-    last = node.end_lineno or node.lineno
-    text = "\n".join(lines[first - 1 : last])
-    if node.col_offset or len(text.encode()) != node.end_col_offset or first != last:
-        text = segment(lines, first, last, node)
+    text = segment(lines, first, node)
     binds, needs = names_of(node, text)
     return Definition(
         "",
@@ -246,13 +390,13 @@ def definition(lines: list[str], node: ast.stmt) -> Definition:
     )
 
 
-def segment(lines: list[str], first: int, last: int, node: ast.stmt) -> str:
-    """The text of a statement that may share its lines with others (`a = 1; b = 2`)."""
-    chosen = lines[first - 1 : last]
-    chosen[-1] = chosen[-1].encode()[: node.end_col_offset].decode()
+def segment(lines: list[bytes], first: int, node: ast.stmt) -> str:
+    """The text of a statement from its first line on, which it may share with others (`a = 1; b = 2`)."""
+    chosen = lines[first - 1 : node.end_lineno]
+    chosen[-1] = chosen[-1][: node.end_col_offset]
     if first == node.lineno:
-        chosen[0] = chosen[0].encode()[node.col_offset :].decode()
-    return "\n".join(chosen)
+        chosen[0] = chosen[0][node.col_offset :]
+    return b"\n".join(chosen).decode()
 
 
 def names_of(node: ast.stmt, text: str) -> tuple[set[str], set[str]]:
@@ -266,12 +410,24 @@ def names_of(node: ast.stmt, text: str) -> tuple[set[str], set[str]]:
         names = [part for part in parts if isinstance(part, ast.Name)]
         bound = {name.id for name in names if isinstance(name.ctx, ast.Store)}
         needed = {name.id for name in names if isinstance(name.ctx, ast.Load)}
-    elif inner := [part for part in parts if isinstance(part, COMPREHENSIONS)]:
+    elif any(isinstance(part, COMPREHENSIONS) for part in parts):
         bound, needed = names_in_scopes(ast.unparse(Enclosed().visit(deepcopy(node))))
-        bound |= {part.target.id for one in inner for part in walk(one) if isinstance(part, ast.NamedExpr)}
+        bound |= named_in_comprehensions(parts)
     else:
         bound, needed = names_in_scopes(text)
     return bound | changed(parts), needed
+
+
+def named_in_comprehensions(parts: list[ast.AST]) -> set[str]:
+    """What `:=` inside of comprehensions binds: names of the scope around them."""
+    outermost: list[ast.AST] = []
+    inside: set[ast.AST] = set()
+    for part in parts:  # parents come before their children
+        if isinstance(part, COMPREHENSIONS) and part not in inside:
+            found = list(walk(part))
+            inside.update(found)
+            outermost += found
+    return {part.target.id for part in outermost if isinstance(part, ast.NamedExpr)}
 
 
 class Enclosed(ast.NodeTransformer):

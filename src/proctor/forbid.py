@@ -1,110 +1,107 @@
-"""What an exercise does not allow, found by what was *called*, whatever it is called.
+"""What an exercise does not allow: one forbidden thing in all its spellings.
 
-A `Family` is one forbidden thing in all its spellings: `F.softmax`, `torch.softmax`, `Tensor.softmax`, `nn.Softmax`,
-`torch.ops.aten.softmax` all end in an operator of the same base name. Calls are seen twice: by torch's function mode,
-which
-sees each call of the Python interface, and by its dispatch mode, which sees the kernels that run underneath.
+`F.softmax`, `torch.softmax`, `Tensor.softmax`, `nn.Softmax`, `torch.ops.aten.softmax` all end in an operator of the
+same base name; torch's own versions in Python (`torch._refs`, `torch._decomp`, quantizable twins) have it in their
+names, too. It is the call that counts (`proctor.kernels`), not a mention.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
 
-from torch.overrides import TorchFunctionMode
-from torch.utils._python_dispatch import TorchDispatchMode
+import torch
 
 
 @dataclass(frozen=True)
 class Family:
-    """One forbidden thing: how to speak of it, and the operator names that are it."""
+    """One forbidden thing.
+
+    Args:
+        title: how to speak of it.
+        words: an operator of torch, or a function or method (`Class.method`) in torch's own Python files, is it if one
+            of these is in its name.
+        contained: names of operators that do more than it, but contain it.
+    """
 
     title: str
-    operators: frozenset[str]
+    words: frozenset[str]
+    contained: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, title: str, *operators: str) -> Family:
-        return cls(title, frozenset(operators))
+    def of(cls, title: str, *words: str, contained: Iterable[str] = ()) -> Family:
+        return cls(title, frozenset(words), frozenset(contained))
+
+    @property
+    def operators(self) -> frozenset[str]:
+        """The base names of all operators that are it, or contain it, in the torch that is installed."""
+        return _operators(self)
+
+    def names(self, function: str) -> str:
+        """How to speak of a call of this function or operator; empty if it is allowed."""
+        if any(word in function for word in self.words) and "backward" not in function and function not in SPARED:
+            return self.title
+        return f"`{function}` (it contains {self.title})" if function in self.contained else ""
 
 
-SOFTMAX = Family.of(
-    "torch's own softmax",
-    "softmax", "_softmax", "log_softmax", "_log_softmax", "safe_softmax", "_safe_softmax", "softmin", "gumbel_softmax",
-    "cross_entropy", "cross_entropy_loss",
-    "softmax_int", "special_softmax", "special_log_softmax", "_sparse_softmax", "_masked_softmax",
+# names that have a family's word in them and are something else
+SPARED = frozenset({"binary_cross_entropy", "binary_cross_entropy_with_logits", "_cudnn_init_dropout_state"})
+
+
+@cache
+def operators_by_name() -> dict[str, tuple[str, ...]]:
+    """Base name -> full names of all registered operators: `softmax` -> `aten::softmax.int`, …"""
+    found: dict[str, list[str]] = {}
+    for full in torch._C._dispatch_get_all_op_names():
+        found.setdefault(full.partition("::")[2].partition(".")[0], []).append(full)
+    return {name: tuple(full) for name, full in found.items()}
+
+
+@cache
+def _operators(family: Family) -> frozenset[str]:
+    return frozenset(name for name in operators_by_name() if family.names(name))
+
+
+FUSED = (
+    "scaled_dot_product_attention", "_scaled_dot_product_attention_math", "_scaled_dot_product_attention_math_for_mps",
+    "_scaled_dot_product_flash_attention", "_scaled_dot_product_flash_attention_for_cpu",
+    "_scaled_dot_product_efficient_attention", "_scaled_dot_product_cudnn_attention",
+    "_scaled_dot_product_fused_attention_overrideable", "_flash_attention_forward", "_efficient_attention_forward",
+    "_cudnn_attention_forward", "_flash_attention_forward_no_dropout_inplace", "_native_multi_head_attention",
+    "_triton_multi_head_attention", "_triton_scaled_dot_attention", "_transformer_encoder_layer_fwd",
 )  # fmt: skip
+POINTWISE = (
+    "_linear_pointwise", "_convolution_pointwise", "_convolution_pointwise_", "_convolution_transpose_pointwise",
+    "qlinear_pointwise", "qconv_pointwise", "qconv1d_pointwise", "qconv2d_pointwise", "qconv3d_pointwise",
+    "_addmm_activation", "_transformer_encoder_layer_fwd",
+)  # fmt: skip
+
+SOFTMAX = Family.of("torch's own softmax", "softmax", "softmin", contained=(*FUSED, "cross_entropy_loss"))
 FUSED_ATTENTION = Family.of(
     "torch's fused attention",
-    "scaled_dot_product_attention", "_scaled_dot_product_attention_math", "_scaled_dot_product_flash_attention",
-    "_scaled_dot_product_flash_attention_for_cpu", "_scaled_dot_product_efficient_attention",
-    "_scaled_dot_product_cudnn_attention", "_scaled_dot_product_fused_attention_overrideable",
-    "_scaled_dot_product_attention_math_for_mps", "_flash_attention_forward", "_efficient_attention_forward",
-    "flex_attention", "varlen_attn", "_varlen_attn",
+    "scaled_dot_product", "flash_attention", "efficient_attention", "cudnn_attention", "scaled_dot_attention",
+    "flex_attention", "varlen_attn",
 )  # fmt: skip
 MULTIHEAD = Family.of(
     "nn.MultiheadAttention",
-    "multi_head_attention_forward", "_native_multi_head_attention", "_transformer_encoder_layer_fwd",
+    "multi_head_attention", "MultiheadAttention.forward", "MultiheadAttention._forward_impl",
+    contained=("_transformer_encoder_layer_fwd",),
 )  # fmt: skip
 LAYER_NORM = Family.of(
-    "torch's own layer norm",
-    "layer_norm", "native_layer_norm", "_fused_rms_norm", "group_norm", "native_group_norm",
-)  # fmt: skip
-RMS_NORM = Family.of("torch's own RMS norm", "rms_norm", "_fused_rms_norm")
-BATCH_NORM = Family.of(
-    "torch's own batch norm",
-    "batch_norm", "native_batch_norm", "_native_batch_norm_legit", "_native_batch_norm_legit_functional",
-    "_batch_norm_with_update", "_batch_norm_impl_index", "cudnn_batch_norm", "miopen_batch_norm", "instance_norm",
-)  # fmt: skip
-GELU = Family.of("torch's own GELU", "gelu", "gelu_")
-DROPOUT = Family.of(
-    "torch's own dropout",
-    "dropout", "dropout_", "native_dropout", "_fused_dropout", "feature_dropout", "alpha_dropout",
-)  # fmt: skip
-CROSS_ENTROPY = Family.of("torch's own cross-entropy", "cross_entropy", "cross_entropy_loss", "kl_div")
+    "torch's own layer norm", "layer_norm", "group_norm", "rms_norm", contained=("_transformer_encoder_layer_fwd",)
+)
+RMS_NORM = Family.of("torch's own RMS norm", "rms_norm")
+BATCH_NORM = Family.of("torch's own batch norm", "batch_norm", "instance_norm")
+GELU = Family.of("torch's own GELU", "gelu", contained=POINTWISE)
+DROPOUT = Family.of("torch's own dropout", "dropout")
+CROSS_ENTROPY = Family.of("torch's own cross-entropy", "cross_entropy")
 RECURRENT = Family.of(
     "torch's own recurrent cells",
-    "rnn_tanh_cell", "rnn_tanh", "lstm_cell", "lstm", "_thnn_fused_lstm_cell", "mkldnn_rnn_layer",
+    "rnn_tanh", "rnn_relu", "lstm", "gru_cell", "_rnn", "rnn_layer", "LSTM.forward", "LSTMCell.forward",
 )  # fmt: skip
 
 
-def _name(function: Any) -> str:
-    packet = getattr(function, "overloadpacket", None)
-    name = getattr(packet or function, "__name__", "")
-    return str(name).split(".")[0]
-
-
-class _Calls(TorchFunctionMode):
-    def __init__(self, families: tuple[Family, ...], called: list[str]) -> None:
-        super().__init__()
-        self.families, self.called = families, called
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        note(func, self.families, self.called)
-        return func(*args, **(kwargs or {}))
-
-
-class _Kernels(TorchDispatchMode):
-    def __init__(self, families: tuple[Family, ...], called: list[str]) -> None:
-        super().__init__()
-        self.families, self.called = families, called
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        note(func, self.families, self.called)
-        return func(*args, **(kwargs or {}))
-
-
-def note(function: Any, families: tuple[Family, ...], called: list[str]) -> None:
-    """Remember the title of the family that this function belongs to, once."""
-    name = _name(function)
-    for family in families:
-        if name in family.operators and family.title not in called:
-            called.append(family.title)
-
-
-@contextmanager
-def recording(families: tuple[Family, ...], called: list[str]) -> Iterator[None]:
-    """Append to `called` the title of each family that is used inside the block."""
-    with _Calls(families, called), _Kernels(families, called):
-        yield
+def families() -> list[Family]:
+    """All that are named here."""
+    return [family for family in globals().values() if isinstance(family, Family)]

@@ -20,7 +20,7 @@ from proctor.marking import Marker, examiners_of, sandbox_for
 from proctor.report.gradebook import write_reports
 from proctor.report.tally import Tally
 from proctor.result import Explanation, Result
-from proctor.sandbox import Limits
+from proctor.sandbox import Limits, Sandbox
 from proctor.sandbox.compiler import leave_out
 from proctor.sandbox.meta import prefer_kernels
 from proctor.submissions import File, Submission, digest
@@ -68,7 +68,7 @@ def prepared(plan: Plan) -> tuple[Assignment, dict[str, Examiner]]:
     return assignment, examiners
 
 
-_markers: dict[Plan, Marker] = {}  # one at most: a process has one sandbox
+_markers: dict[Plan, tuple[Marker, Sandbox]] = {}  # one at most: a process has one sandbox
 
 
 def marker(plan: Plan) -> Marker:
@@ -78,14 +78,14 @@ def marker(plan: Plan) -> Marker:
         assignment, examiners = prepared(plan)
         box = sandbox_for(assignment, examiners, plan.limits, plan.tier, plan.trust)
         box.start()
-        _markers[plan] = Marker(assignment, examiners, box)
-    return _markers[plan]
+        _markers[plan] = Marker(assignment, examiners, box), box
+    return _markers[plan][0]
 
 
 def rest() -> None:
     """Close the sandbox of this process."""
     while _markers:
-        _markers.popitem()[1].box.close()
+        _markers.popitem()[1][1].close()
 
 
 def mark(plan: Plan, student: str, files: list[File]) -> Marked:

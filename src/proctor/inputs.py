@@ -3,8 +3,7 @@
 Every draw is named by a key: what is drawn, its shape, its seed. Where the numbers come from is the business of the
 source in force. On the trusted side that is `Salted`, which hashes a secret salt with the key and records what it drew;
 everywhere else it is `Replay`, which hands out those recordings. So a probe reads the same everywhere, student code
-sees
-inputs but never the salt, and an answer cannot be prepared for numbers that do not exist yet.
+sees inputs but never the salt, and an answer cannot be prepared for numbers that do not exist yet.
 """
 
 from __future__ import annotations
@@ -103,6 +102,24 @@ def booleans(*shape: int, seed: Seed, p: float = 0.5) -> Tensor:
 def permutation(n: int, *, seed: Seed) -> Tensor:
     """Draw the numbers 0 … n-1 in random order."""
     return _draw("permutation", (n,), seed, lambda g: torch.randperm(n, generator=g)).clone()
+
+
+def whole(low: int, high: int, *, seed: Seed) -> int:
+    """Draw one Python int from low (included) to high (excluded)."""
+    return int(integers(low, high, 1, seed=seed))
+
+
+def distinct(low: int, high: int, count: int, *, seed: Seed) -> list[int]:
+    """Draw `count` different Python ints from low (included) to high (excluded), in random order: sizes, say.
+
+    Sizes that differ show a swapped axis; several of them leave a table of answers little to hope for.
+    """
+    return (low + permutation(high - low, seed=f"{seed} from {low}")[:count]).tolist()
+
+
+def number(low: float, high: float, *, seed: Seed) -> float:
+    """Draw one Python float from the interval [low, high)."""
+    return float(uniform(1, seed=seed, low=low, high=high, dtype=torch.float64))
 
 
 def generator(seed: Seed) -> torch.Generator:

@@ -1,6 +1,7 @@
 """What a run has done so far, on disk, so that a run that was killed goes on where it stopped.
 
-One line per student, appended when the student is done. A line that was cut off by a kill is not taken for a result.
+One line per student, appended when the student is done. A line that was cut off, by a kill or by a full disk, is not
+taken for a result.
 Reports are made from the journal alone, in the order of names, so they do not depend on who was done first.
 """
 
@@ -48,7 +49,8 @@ class Marked:
 
 def result_of(data: Mapping[str, Any]) -> Result:
     explanations = tuple(Explanation(**e) for e in data["explanations"])
-    return Result(**{**data, "explanations": explanations, "evidence": tuple(data["evidence"])})
+    lists = {name: tuple(data.get(name, ())) for name in ("evidence", "remarks")}
+    return Result(**{**data, **lists, "explanations": explanations})
 
 
 class Journal:
@@ -89,8 +91,11 @@ class Journal:
                 for line in file:
                     if not line.endswith(b"\n"):
                         break
-                    done = json.loads(line)
-                    self._at[done["student"]] = (whole, done["digest"])
+                    try:
+                        done = Marked.from_json(line)
+                    except (ValueError, KeyError, TypeError):
+                        break  # a disk that was full, or lost its power, may hold anything here
+                    self._at[done.student] = (whole, done.digest)
                     whole += len(line)
             os.truncate(self.lines, whole)
 

@@ -8,11 +8,10 @@ from proctor import portable
 from proctor.answers import Answers
 from proctor.assignment import Assignment
 from proctor.diagnose import Examiner
-from proctor.extraction import extract
-from proctor.paper import Paper
+from proctor.extraction import extract_all
+from proctor.paper import Paper, Runner
 from proctor.result import Result
 from proctor.sandbox import Limits, Sandbox
-from proctor.screening import Screening
 from proctor.submissions import File
 
 
@@ -24,17 +23,17 @@ class Marker:
         examiners: name -> examiner, for every exercise of the assignment; they are shared, and computed once.
     """
 
-    def __init__(self, assignment: Assignment, examiners: Mapping[str, Examiner], box: Sandbox) -> None:
+    def __init__(self, assignment: Assignment, examiners: Mapping[str, Examiner], runner: Runner) -> None:
         self.assignment = assignment
         self.examiners = examiners
-        self.box = box
+        self.runner = runner
 
     def mark(self, files: Sequence[File]) -> tuple[list[Result], list[str], str]:
         """The results in the assignment's order, notes on unread files, the code of the answers."""
-        answers = Answers([extract(file) for file in files])
-        paper = Paper(self.assignment, self.examiners, self.box, answers)
+        answers = Answers(extract_all(files))
+        paper = Paper(self.assignment, self.examiners, self.runner, answers)
         paper.mark()
-        self.box.dismiss()
+        self.runner.dismiss()
         results = [paper.results[exercise.name] for exercise in self.assignment.exercises]
         notes = [problem.sentence for problem in answers.problems]
         if not files:
@@ -44,7 +43,7 @@ class Marker:
 
 def examiners_of(assignment: Assignment, salt: str) -> dict[str, Examiner]:
     """One examiner per exercise."""
-    return {exercise.name: Screening(exercise, salt) for exercise in assignment.exercises}
+    return {exercise.name: Examiner(exercise, salt) for exercise in assignment.exercises}
 
 
 def sandbox_for(

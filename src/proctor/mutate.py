@@ -19,11 +19,11 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
-from proctor.compare import same
+from proctor.compare import Known
 from proctor.diagnose import Examiner
 from proctor.exercise import Exercise
 from proctor.inputs import Replay, drawing
-from proctor.observe import observe
+from proctor.observe import fresh_state, observe
 
 SWAPS: dict[type[ast.AST], tuple[type[ast.AST], ...]] = {
     ast.Add: (ast.Sub,), ast.Sub: (ast.Add,), ast.Mult: (ast.Div, ast.Add), ast.Div: (ast.Mult,), ast.Pow: (ast.Mult,),
@@ -74,15 +74,15 @@ def survey(exercise: Exercise, examiner: Examiner) -> Survey:
 
 
 def notices(examiner: Examiner, implementation: Any) -> bool:
-    probes = sorted(examiner.exercise.probes.values(), key=lambda p: p.kind == "property")
-    with drawing(Replay(examiner.draws)):
+    probes = sorted(examiner.exercise.counted().values(), key=lambda p: p.kind == "property")
+    with drawing(Replay(examiner.draws)), fresh_state():
         for probe in probes:
             try:
                 with patience():
                     seen = observe(probe.function, implementation)
             except TimeoutError:
                 return True
-            if not same(seen, examiner.expected[probe.name]):
+            if not examiner.expected[probe.name].same(Known(seen)):
                 return True
     return False
 

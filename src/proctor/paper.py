@@ -1,9 +1,11 @@
 """One submission while it is marked: which answers sit together, who sits again, and what comes of it.
 
-All answers of a file sit together. Three things lead to another sitting: answers that import parts of the course (each
-sheet may import other ones), code that was stopped (the answers behind it still get their turn), and an answer that is
+All answers of a file sit together. Four things lead to another sitting: answers that import parts of the course (each
+sheet may import other ones), code that was stopped (the answers behind it still get their turn), an answer that is
 not right while a part that it builds on is not either (it sits again with the reference's part, so that an earlier
-mistake costs nothing later).
+mistake costs nothing later), and a mistake that was recognised (it is named only if it shows on other inputs, too).
+
+Who runs the answers is the runner's business: a sandbox, or this process.
 """
 
 from __future__ import annotations
@@ -11,6 +13,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from time import monotonic
+from typing import Protocol
 
 from proctor.answers import Answers, Cut
 from proctor.assignment import Assignment, Sheet
@@ -19,13 +23,37 @@ from proctor.evasion import hidden_calls
 from proctor.forbid import Family
 from proctor.observe import Observation
 from proctor.result import Explanation, Result, State
-from proctor.sandbox import Cell, Sandbox, Sitting, Stopped
+from proctor.running import Cell, Draws, Job
+from proctor.sandbox import Limits, Sitting, Stopped
+from proctor.sandbox.limits import WAITS
 
-PATIENCE = 4  # sittings of one submission that may run into the time limit; what is left then is not tried
+# What one submission may use in all its sittings together, in time limits of one: processor time, and time by the
+# clock, however it is spent. What is left then is not tried.
+PATIENCE = 4
+PATIENCE_BY_CLOCK = 2 * WAITS
 OUT_OF_PATIENCE = "This was not tried: other answers of this submission used up its time."
 MOST_CODE = 30_000  # characters that are kept for the comparison with others
 
 Modules = Mapping[str, str]
+
+
+class Runner(Protocol):
+    """Who runs answers: `proctor.sandbox.Sandbox`, or `proctor.in_process.InProcess`."""
+
+    limits: Limits
+
+    def sit(self, job: Job, draws: Draws | None = None, *, visitor: object = None, keep: bool = False) -> Sitting: ...
+
+    def dismiss(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """With what an answer sat: its file, what it could import, and which parts were the reference's."""
+
+    home: int
+    modules: Modules = field(default_factory=dict)
+    parts: Modules = field(default_factory=dict)
 
 
 @dataclass
@@ -34,12 +62,14 @@ class Paper:
 
     assignment: Assignment
     examiners: Mapping[str, Examiner]
-    box: Sandbox
+    runner: Runner
     answers: Answers
     results: dict[str, Result] = field(default_factory=dict)
     homes: dict[str, int] = field(default_factory=dict)  # exercise -> the file that answers it
     cuts: dict[tuple[int, tuple[str, ...]], Cut] = field(default_factory=dict)
-    ran_out_of_time: int = 0
+    recognised: dict[str, tuple[Circumstances, Mapping[str, Observation]]] = field(default_factory=dict)
+    used: float = 0.0  # processor time of all sittings
+    used_by_clock: float = 0.0
 
     def mark(self) -> None:
         """Fill in the results of all exercises."""
@@ -52,12 +82,14 @@ class Paper:
         course = {sheet.module.partition(".")[0] for sheet in self.assignment.sheets}
         for home in sorted(set(self.homes.values())):
             alone = [n for n in self._living_in(home) if not any(self.cut(home, n).imports(name) for name in course)]
-            self._sit(home, alone)
+            self._sit(Circumstances(home), alone)
             for sheet in self.assignment.sheets:
-                self._sit(home, [n for n in self._living_in(home, sheet) if n not in alone], sheet.modules)
+                names = [n for n in self._living_in(home, sheet) if n not in alone]
+                self._sit(Circumstances(home, sheet.modules), names)
         for sheet in self.assignment.sheets:
             for home in sorted(set(self.homes.values())):
                 self._sit_again(sheet, home)
+        self._confirm()
 
     def code(self) -> str:
         """The code behind all answers of the student, each piece once."""
@@ -76,25 +108,26 @@ class Paper:
 
     # ---- who sits with whom
 
-    def _sit(self, home: int, names: Sequence[str], modules: Modules = {}, parts: Modules = {}) -> None:  # noqa: B006
+    def _sit(self, given: Circumstances, names: Sequence[str]) -> None:
         """Mark answers of one file together, but for those that build on one that was stopped."""
         left = self._by_what_they_forbid(names)
-        while left := [name for name in left if not self._builds_on_a_stop(home, name, parts)]:
-            sitting = self._sitting(home, left, modules, parts)
+        while left := [name for name in left if not self._builds_on_a_stop(given, name)]:
+            sitting = self._sitting(given, left)
             stopped = sitting.stopped
+            # while loading: only one of them may be to blame, or may not call what another may
+            if len(left) > 1 and (sitting.called or (stopped is not None and not stopped.exercise)):
+                for name in left:
+                    self._sit(given, [name])
+                return
             if stopped is None:
                 for name in left:
-                    self._judge(name, sitting, sitting.seconds / len(left))
-                return
-            if not stopped.exercise and len(left) > 1:  # while loading: only one of them may be to blame
-                for name in left:
-                    self._sit(home, [name], modules, parts)
+                    self._judge(name, given, sitting, sitting.seconds / len(left))
                 return
             to_blame = stopped.exercise if stopped.exercise in left else left[0]
             finished = left[: left.index(to_blame)]
             for name in finished:
-                self._judge(name, sitting, 0.0)
-            self._judge(to_blame, sitting, sitting.seconds, stopped)
+                self._judge(name, given, sitting, 0.0)
+            self._judge(to_blame, given, sitting, sitting.seconds, stopped)
             left = left[len(finished) + 1 :]
 
     def _by_what_they_forbid(self, names: Sequence[str]) -> list[str]:
@@ -119,10 +152,15 @@ class Paper:
                 if p in before or p in sheet.earlier
             }
             first = {name: self.results.pop(name) for name in again if name in self.results}
-            self._sit(home, again, {**sheet.modules, sheet.module: sheet.reference_before(again[0])}, parts)
+            recognised = dict(self.recognised)
+            modules = {**sheet.modules, sheet.module: sheet.reference_before(again[0])}
+            self._sit(Circumstances(home, modules, parts), again)
             for name, result in first.items():
                 if name not in self.results or self.results[name].score < result.score:
                     self.results[name] = result
+                    self.recognised.pop(name, None)
+                    if name in recognised:
+                        self.recognised[name] = recognised[name]
             again = [name for name in again[1:] if self._doubtful(sheet, name).keys() - parts.keys()]
 
     def _doubtful(self, sheet: Sheet, name: str) -> Modules:
@@ -132,77 +170,101 @@ class Paper:
         known = dict.fromkeys(sheet.before(name), sheet.module) | dict(sheet.earlier)
         home = self.homes[name]
         used = sorted(self.cut(home, name).needs & known.keys())
-        return {part: known[part] for part in used if not self._is_right(home, part)}
+        return {part: known[part] for part in used if not self._is_right(home, part, sheet)}
 
-    def _is_right(self, home: int, part: str) -> bool:
-        """Is this part, as the file has it, right: imported, or made there and passed?"""
+    def _is_right(self, home: int, part: str, sheet: Sheet) -> bool:
+        """Is this part, as the file has it, right: imported from where it can be, or made there and passed?"""
         if not self.answers.makes(home, part):
-            return self.answers.binds(home, part)
+            withheld = self.cut(home, part).imports(sheet.module)  # a module that holds answers which are asked for
+            return self.answers.binds(home, part) and not withheld
         return self.homes.get(part) == home and part in self.results and self.results[part].state == "passed"
 
-    def _builds_on_a_stop(self, home: int, name: str, parts: Modules) -> bool:
+    def _builds_on_a_stop(self, given: Circumstances, name: str) -> bool:
         """Does an answer use an earlier one of its file that never comes back?"""
-        used = self.cut(home, name).needs - parts.keys()
+        used = self.cut(given.home, name).needs - given.parts.keys()
         order = list(self.examiners)
         stopped = [part for part in used if part in self.results and self.results[part].state == "stopped"]
-        return any(self.answers.makes(home, p) and order.index(p) < order.index(name) for p in stopped)
+        return any(self.answers.makes(given.home, p) and order.index(p) < order.index(name) for p in stopped)
 
-    def _sitting(self, home: int, names: Sequence[str], modules: Modules, parts: Modules) -> Sitting:
-        if self.ran_out_of_time >= PATIENCE:
+    def _sitting(self, given: Circumstances, names: Sequence[str], draws: Draws | None = None) -> Sitting:
+        limit = self.runner.limits.seconds
+        if self.used >= PATIENCE * limit or self.used_by_clock >= PATIENCE_BY_CLOCK * limit:
             return Sitting(stopped=Stopped("time", OUT_OF_PATIENCE))
-        cut = self.cut(home, *names)
-        sitting = self.box.sit(
-            [Cell("setup", self.assignment.setup), *cut.cells()],
-            {**cut.modules, **modules},
-            parts,
-            {name: list(self.examiners[name].exercise.probes) for name in names},
-            {name: self.examiners[name].exercise.forbid for name in names},
-            visitor=self,
-            keep=not modules,  # a process that has seen parts of the reference is not asked again
+        cut = self.cut(given.home, *names)
+        job = Job(
+            cells=[Cell("setup", self.assignment.setup), *cut.cells()],
+            exercises={name: list(self.examiners[name].exercise.probes) for name in names},
+            forbid={name: self.examiners[name].exercise.forbid for name in names},
+            modules={**self.assignment.modules, **cut.modules, **given.modules},
+            inert=self.assignment.inert,
+            stand_ins=given.parts,
         )
-        if sitting.stopped is not None and sitting.stopped.reason == "time":
-            self.ran_out_of_time += 1
+        began = monotonic()
+        # a process that has seen parts of the reference is not asked again
+        sitting = self.runner.sit(job, draws, visitor=self, keep=not given.modules and draws is None)
+        self.used += sitting.seconds
+        self.used_by_clock += monotonic() - began
         return sitting
+
+    def _confirm(self) -> None:
+        """Run answers whose mistake was recognised on other inputs: it is named only if it is the same there."""
+        groups: dict[int, list[str]] = {}
+        for name, (given, _) in self.recognised.items():
+            groups.setdefault(id(given), []).append(name)
+        for names in groups.values():
+            given = self.recognised[names[0]][0]
+            sitting = self._sitting(given, names, {name: self.examiners[name].other_inputs.draws for name in names})
+            for name in names:
+                seen, again = self.recognised[name][1], sitting.outcomes.get(name, {})
+                self.results[name] = self.examiners[name].verdict(seen, self.results[name].seconds, again)
 
     # ---- what comes of it
 
-    def _judge(self, name: str, sitting: Sitting, seconds: float, stopped: Stopped | None = None) -> None:
+    def _judge(
+        self, name: str, given: Circumstances, sitting: Sitting, seconds: float, stopped: Stopped | None = None
+    ) -> None:
         """Turn what was seen of one exercise into its result."""
-        seconds = in_steps(seconds, self.box.limits.seconds)
+        seconds = in_steps(seconds, self.runner.limits.seconds)
+        self.recognised.pop(name, None)
         try:
-            self.results[name] = self._verdict(name, sitting, seconds, stopped)
+            self.results[name] = self._verdict(name, given, sitting, seconds, stopped)
         except Exception as error:  # ours, not theirs: theirs is in the observations
             why = Explanation(
                 f"The check itself failed ({type(error).__name__}: {error}). This is our fault, not yours."
             )
-            count = len(self.examiners[name].exercise.probes)
+            count = len(self.examiners[name].exercise.counted())
             self.results[name] = Result(name, "fault", 0.0, 0, count, explanations=(why,), seconds=seconds)
 
-    def _verdict(self, name: str, sitting: Sitting, seconds: float, stopped: Stopped | None) -> Result:
+    def _verdict(
+        self, name: str, given: Circumstances, sitting: Sitting, seconds: float, stopped: Stopped | None
+    ) -> Result:
         examiner = self.examiners[name]
         seen: Mapping[str, Observation] = sitting.outcomes.get(name, {})
-        if stopped is None and name not in sitting.defined:
+        hidden = hidden_calls(self.cut(given.home, name).definitions, examiner.exercise.forbid)
+        called = (*sitting.called, *hidden)
+        if stopped is None and name not in sitting.defined and not called:
             return self._undefined(name, sitting, seconds)
-        hidden = hidden_calls(self.cut(self.homes[name], name).definitions, examiner.exercise.forbid)
-        if hidden:
-            seen = {probe: replace(o, called=(*o.called, *hidden)) for probe, o in seen.items()}
+        if called:
+            seen = {probe: replace(o, called=(*o.called, *called)) for probe, o in seen.items()}
+            seen = seen or {"while loading": Observation(None, called=called)}
         result = examiner.verdict(seen, seconds)
         if stopped is None or result.state == "passed":
+            if result.misconception is not None:
+                self.recognised[name] = given, seen
             return result
         probe = examiner.exercise.probes.get(stopped.probe)
         where = f"It was looked at on {probe.situation}." if probe else "" if seen else "It had not been called yet."
         why = Explanation(stopped.detail.replace("The code", "Your code", 1), where)
-        return replace(result, state="stopped", misconception=None, explanations=(why,), situation="", evidence=())
+        return replace(
+            result, state="stopped", misconception=None, explanations=(why,), situation="", evidence=(), help=None
+        )
 
     def _absent(self, name: str) -> Result:
         """No readable file defines it."""
         spoiled = [problem.sentence for problem in self.answers.problems if problem.mentions(name)]
         if spoiled:
             return self._nothing(name, "stopped", Explanation(" ".join(spoiled)))
-        unread = [problem.sentence for problem in self.answers.problems if not problem.text]
-        if unread:
-            return self._nothing(name, "not_started", Explanation(f"No {name} was found. {' '.join(unread)}"))
-        return self._nothing(name, "not_started")
+        return self._nothing(name, "not_started")  # a file that could not be read is told once, beside the results
 
     def _undefined(self, name: str, sitting: Sitting, seconds: float) -> Result:
         """A file has it, but running its definition left nothing that can be called."""

@@ -39,6 +39,9 @@ class Result:
     evidence: tuple[str, ...] = ()
     next_step: str = ""
     seconds: float = 0.0
+    remarks: tuple[str, ...] = ()  # what may be heard beside a verdict, and costs nothing
+    help: str | None = None  # how a wrong answer was helped: "named", "explained" or "located"
+    line: int | None = None  # of the student's file or cell, where that is known
 
     @property
     def headline(self) -> str:
@@ -50,7 +53,7 @@ class Result:
 
     @property
     def message(self) -> str:
-        """The whole card as plain text: verdict, mistake, evidence, reason, next step."""
+        """The whole card as plain text: verdict, mistake, evidence, reason, next step, remarks."""
         lines = [self.headline]
         lines += [e.sentence for e in self.explanations]
         if self.evidence:
@@ -58,6 +61,7 @@ class Result:
             lines += [f"  {line}" for line in self.evidence]
         lines += [e.reason for e in self.explanations if e.reason]
         lines += [f"Next: {self.next_step}"] if self.next_step else []
+        lines += [f"Remark: {remark}" for remark in self.remarks]
         return "\n".join(lines)
 
     def row(self, student: str) -> dict[str, object]:
@@ -70,6 +74,8 @@ class Result:
             "probes_passed": self.probes_passed,
             "probes": self.probes,
             "misconception": self.misconception,
+            "help": self.help,
+            "line": self.line,
             "message": self.message,
             "seconds": round(self.seconds, 4),
         }

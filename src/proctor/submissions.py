@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +20,8 @@ MOST_FILES = 200  # of one student
 DEEPEST = 6  # folders below a student's own
 MB = 2**20
 LARGEST = {".ipynb": 64 * MB, ".py": 2 * MB}  # a notebook carries its pictures
+MOST_BYTES = 128 * MB  # of one student: they are held together while the student is marked
+JOINERS = "\u200c\u200d"  # part of how some languages are written, and they turn nothing round
 
 
 @dataclass(frozen=True)
@@ -42,15 +45,28 @@ class Submission:
     places: tuple[Path, ...]
 
     def load(self) -> list[File]:
-        """Read it, in the order of names."""
+        """Read it, in the order of names, as far as there is room."""
+        unread: list[File] = []
         found = sorted(
-            ((name, path) for place in self.places for name, path in walk(place)), key=lambda pair: in_order(pair[0])
+            ((name, path) for place in self.places for name, path in walk(place, unread)),
+            key=lambda pair: in_order(pair[0]),
         )
-        files = [read(name, path) for name, path in found[:MOST_FILES]]
+        files, left_out, room = [], [], MOST_BYTES
+        for name, path in found[:MOST_FILES]:
+            file = read_if_it_fits(name, path, room)
+            if file is None:
+                left_out.append(name)
+            else:
+                files.append(file)
+                room -= len(file.content)
+        if left_out:
+            problem = f"{listed(left_out)} {'was' if len(left_out) == 1 else 'were'} not read"
+            problem += f": the files of one student may have {MOST_BYTES // MB} MB together."
+            files.append(File(left_out[0], problem=problem))
         if len(found) > MOST_FILES:
             problem = f"There are {len(found)} files; the first {MOST_FILES} were read."
             files.append(File(found[MOST_FILES][0], problem=problem))
-        return files
+        return files + unread
 
 
 @dataclass
@@ -71,9 +87,11 @@ def collect(root: Path, but: Path | None = None) -> Class:
     places: dict[str, list[Path]] = {}
     ignored: list[str] = []
     for path in sorted(root.iterdir(), key=lambda path: in_order(path.name)):
-        if skipped(path.name) or (but is not None and path.resolve() == but.resolve()):
+        if but is not None and path.resolve() == but.resolve():
             continue
-        if path.is_symlink():
+        if skipped(path.name):
+            ignored.append(legible(path.name))
+        elif path.is_symlink():
             ignored.append(f"{legible(path.name)} (a link)")
         elif path.is_dir():
             places.setdefault(legible(path.name), []).append(path)
@@ -85,12 +103,17 @@ def collect(root: Path, but: Path | None = None) -> Class:
     return Class([Submission(student, tuple(places[student])) for student in students], ignored)
 
 
-def walk(place: Path) -> Iterator[tuple[str, Path]]:
-    """The notebooks and Python files at a place, as (name, path)."""
+def walk(place: Path, unread: list[File]) -> Iterator[tuple[str, Path]]:
+    """The notebooks and Python files at a place, as (name, path). Folders that cannot be read are added to `unread`."""
+
+    def note(error: OSError) -> None:
+        name = legible(Path(error.filename).relative_to(place.parent).as_posix())
+        unread.append(File(name, problem=f"The folder {name} could not be read ({error.strerror})."))
+
     if not place.is_dir() or place.is_symlink():
         yield legible(place.name), place
         return
-    for folder, inside, names in os.walk(place, followlinks=False):
+    for folder, inside, names in os.walk(place, followlinks=False, onerror=note):
         depth = len(Path(folder).relative_to(place).parts)
         inside[:] = sorted(name for name in inside if not skipped(name)) if depth < DEEPEST else []
         for name in names:
@@ -101,6 +124,13 @@ def walk(place: Path) -> Iterator[tuple[str, Path]]:
 
 def read(name: str, path: Path) -> File:
     """The content of a regular file of bearable size."""
+    file = read_if_it_fits(name, path, LARGEST[suffix(name)])
+    assert file is not None  # what is larger than that has its own sentence
+    return file
+
+
+def read_if_it_fits(name: str, path: Path, room: int) -> File | None:
+    """The same, if it has at most `room` bytes; else None."""
     most = LARGEST[suffix(name)]
     try:
         # a link, a pipe or a device may wait under an innocent name
@@ -114,11 +144,22 @@ def read(name: str, path: Path) -> File:
             return File(name, problem=f"{name} is not a regular file.")
         if status.st_size > most:
             return File(name, problem=f"{name} has {status.st_size / MB:,.0f} MB; at most {most // MB} MB are read.")
+        if status.st_size > room:
+            return None
         try:
-            content = file.read(most)
+            content = file.read(min(most, room))
         except OSError as error:
             return File(name, problem=f"{name} could not be read ({error.strerror}).")
     return File(name, content) if content.strip() else File(name, problem=f"{name} is empty.")
+
+
+def listed(names: list[str], most: int = 3) -> str:
+    """`a, b and c`, or `a, b, c and 5 more`."""
+    if len(names) == 1:
+        return names[0]
+    if len(names) <= most:
+        return f"{', '.join(names[:-1])} and {names[-1]}"
+    return f"{', '.join(names[:most])} and {len(names) - most} more"
 
 
 def digest(files: list[File]) -> str:
@@ -140,8 +181,24 @@ def skipped(name: str) -> bool:
 
 
 def legible(name: str) -> str:
-    """A file name as text, also where its bytes are not UTF-8; two names never become one."""
-    return os.fsencode(name).decode("utf-8", "backslashreplace")
+    """A file name as text that shows all that it has; two names never become one.
+
+    Bytes that are not UTF-8 become `\\xff`, characters that nobody sees, or that turn the direction of writing round,
+    `\\u202e`, and a backslash becomes two. All else stays as it is.
+    """
+    return "".join(map(shown, os.fsencode(name).decode("utf-8", "surrogateescape")))
+
+
+def shown(character: str) -> str:
+    """One character of a name, as `legible` shows it."""
+    if character == "\\":
+        return "\\\\"
+    if character.isprintable() or unicodedata.category(character) == "Zs" or character in JOINERS:
+        return character
+    code = ord(character)
+    if 0xDC80 <= code <= 0xDCFF:  # a byte that could not be decoded
+        return f"\\x{code - 0xDC00:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def in_order(name: str) -> tuple[str, str]:

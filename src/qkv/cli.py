@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import difflib
 import gc
+import math
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -29,6 +31,16 @@ class Suggesting(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)  # in the order of this file: a student's commands first
+
+
+class Seconds(click.FloatRange):
+    """A time that can be waited for; `nan` is neither too short nor too long for a range."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        seconds: float = super().convert(value, param, ctx)
+        if math.isnan(seconds):
+            self.fail(f"{value} is not a number of seconds.", param, ctx)
+        return seconds
 
 
 @click.group(cls=Suggesting, context_settings={"help_option_names": ["-h", "--help"]})
@@ -96,6 +108,9 @@ def doctor() -> None:
 
 # ---- instructors
 
+ROSTER = click.Path(exists=True, dir_okay=False, path_type=Path)
+ROSTER_HELP = "A CSV file with the columns folder,id,name (and login,email): who is who in your LMS."
+
 
 @main.command()
 @click.argument("submissions", type=click.Path(exists=True, file_okay=False, path_type=Path))
@@ -105,15 +120,16 @@ def doctor() -> None:
 @click.option("--scheduler", metavar="ADDRESS", help="Of the Dask cluster, with --engine dask.")
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Seconds(min=0, min_open=True, max=86_400),
     default=30.0,
     show_default=True,
     help="Seconds of processor time a sitting (by the clock, four times as many).",
 )
-@click.option("--memory", type=click.IntRange(min=64), default=2048, show_default=True, help="Megabytes a sitting.")
+@click.option("--memory", type=click.IntRange(64, 2**20), default=2048, show_default=True, help="Megabytes a sitting.")
 @click.option("--exercises", metavar="A,B", help="Grade these only: exercises by name, chapters by stem.")
 @click.option("--seed", type=int, help="The same seed gives the same grades; inputs are fresh each run without one.")
 @click.option("--no-resume", is_flag=True, help="Grade all again, also what an interrupted run has finished.")
+@click.option("--roster", type=ROSTER, help=f"{ROSTER_HELP} `qkv export` finds it again in DIR.")
 @click.option("--trust-submissions", is_flag=True, help="Grade where there is no sandbox. Their code runs as you.")
 def grade(
     submissions: Path,
@@ -126,13 +142,14 @@ def grade(
     exercises: str | None,
     seed: int | None,
     no_resume: bool,
+    roster: Path | None,
     trust_submissions: bool,
 ) -> None:
     """Grade a class: SUBMISSIONS holds one folder or file per student."""
     if scheduler and engine != "dask":
         raise click.UsageError("--scheduler is the address of a Dask cluster: add --engine dask.")
     with nothing_collected():
-        chosen = chosen_exercises(exercises) if exercises else None
+        chosen = chosen_exercises(exercises) if exercises is not None else None
 
         from qkv import grading
 
@@ -147,6 +164,7 @@ def grade(
         exercises=chosen,
         seed=seed,
         resume=not no_resume,
+        roster=roster,
         trust_submissions=trust_submissions,
     )
     sys.exit(code)
@@ -155,15 +173,16 @@ def grade(
 @main.command()
 @click.argument("directory", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--format", "kind", required=True, type=click.Choice(["gradescope", "canvas", "moodle", "csv"]))
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="The file to write.")
-def export(directory: Path, kind: str, out: Path) -> None:
+@click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path), help="The file to write.")
+@click.option("--roster", type=ROSTER, help=f"{ROSTER_HELP} Without it, the one that `qkv grade` was given.")
+def export(directory: Path, kind: str, out: Path, roster: Path | None) -> None:
     """Turn the results in DIR into a file for the LMS."""
     if not (directory / "results.jsonl").exists():
         raise click.UsageError(f"There is no results.jsonl in {directory}. Name a folder that `qkv grade --out` wrote.")
 
     from qkv import grading
 
-    sys.exit(grading.export(directory, kind, out))
+    sys.exit(grading.export(directory, kind, out, roster))
 
 
 # ---- authors
@@ -171,12 +190,14 @@ def export(directory: Path, kind: str, out: Path) -> None:
 
 @main.command()
 @click.argument("names", nargs=-1, metavar="[EXERCISE|CHAPTER]...")
-def lint(names: tuple[str, ...]) -> None:
+@click.option("--salts", type=click.IntRange(min=1), default=20, show_default=True, help="Sets of inputs to prove on.")
+@click.option("--jobs", type=click.IntRange(min=1), help="Workers; as many as there are cores unless said.")
+def lint(names: tuple[str, ...], salts: int, jobs: int | None) -> None:
     """Prove the exercises: all of them, or those that are named."""
     from qkv import exercises
     from qkv import lint as gate
 
-    sys.exit(gate.run([known_exercise(name, exercises.CHAPTERS) for name in names]))
+    sys.exit(gate.run([known_exercise(name, exercises.CHAPTERS) for name in names], salts, jobs))
 
 
 @main.command()
@@ -251,6 +272,10 @@ def chosen_exercises(text: str) -> list[str]:
 
     chapters = exercises.chapters()
     names = [known_exercise(word.strip(), list(chapters)) for word in text.split(",") if word.strip()]
+    if not names:
+        raise click.UsageError(
+            "--exercises names nothing. Give names of exercises or stems of chapters: softmax,heads."
+        )
     return [found for name in names for found in ([e.name for e in chapters[name]] if name in chapters else [name])]
 
 

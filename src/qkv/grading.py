@@ -1,60 +1,24 @@
-"""`qkv grade` and `qkv export`: the course's exercises, handed to the engine that knows how to grade a class.
-
-While a chapter is sat, a submission may import the parts that earlier chapters built, and nothing of its own or of
-later chapters.
-"""
+"""`qkv grade` and `qkv export`: the course's exercises, handed to the engine that knows how to grade a class."""
 
 from __future__ import annotations
 
+import shutil
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from proctor.assignment import Assignment, Sheet
 from proctor.engines.local import Local
 from proctor.grade import Engine, Outcome, Plan, grade_class, salt_of
 from proctor.report import lms
 from proctor.sandbox import Fault, Limits, Refused, choose
 from proctor.submissions import collect
-from qkv import exercises, model
+from qkv import exercises
+from qkv.assignments import assignment
 
-TITLE = "QKV"
-HELPS = ("expect",)  # modules of qkv.model that are no chapter, but that chapters import
-SETUP = """\
-import math
-import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
-"""
-
-
-def assignment(chosen: tuple[str, ...] | None = None) -> Assignment:
-    """The course, or some exercises of it, as something that can be graded."""
-    texts = {f"qkv.model.{name}": source_of(name) for name in HELPS}
-    earlier: dict[str, str] = {}
-    sheets = []
-    for stem, found in exercises.chapters().items():
-        graded = tuple(e for e in found if chosen is None or e.name in chosen)
-        names = tuple(e.name for e in found)
-        module, source = f"qkv.model.{stem}", source_of(stem)
-        if graded:
-            sheets.append(Sheet(title_of(stem), graded, names, module, source, dict(texts), dict(earlier)))
-        texts[module] = source
-        earlier |= dict.fromkeys(names, module)
-    return Assignment(TITLE, tuple(sheets), SETUP)
-
-
-def source_of(stem: str) -> str:
-    return Path(model.__path__[0], f"{stem}.py").read_text("utf-8")
-
-
-def title_of(stem: str) -> str:
-    """`Chapter 01: lookup`; the number is in the first words of its exercises' file."""
-    documented = sys.modules[f"qkv.exercises.{stem}"].__doc__ or ""
-    number = documented.partition(":")[0].strip()
-    return f"{number}: {stem}" if number.startswith("Chapter") else stem
+ROSTER = "roster.csv"  # in the folder of results, where grading leaves it for the export
 
 
 def grade(
@@ -69,15 +33,32 @@ def grade(
     exercises: Sequence[str] | None = None,
     seed: int | None = None,
     resume: bool = True,
+    roster: Path | None = None,
     trust_submissions: bool = False,
 ) -> int:
-    """Grade a class; the exit code is 1 if something could not be graded."""
-    found = collect(submissions, but=out)
+    """Grade a class; the exit code is 1 if something could not be graded.
+
+    Raises:
+        click.UsageError: the class cannot be read, or results cannot be written where they should go.
+    """
+    who = roster_of(roster)
+    if out.resolve() == submissions.resolve():
+        raise click.UsageError(f"Results cannot go into {submissions} itself: name another folder with --out.")
+    try:
+        found = collect(submissions, but=out)
+    except OSError as error:
+        raise click.UsageError(f"{submissions} cannot be read ({reason(error)}).") from None
     for name in found.ignored:
         click.echo(f"Ignored: {name}", err=True)
     if not found.submissions:
         click.echo(f"There is no submission in {submissions}: it should hold one folder or file per student.", err=True)
         return 1
+    make_writable(out)
+    if who is not None:
+        names = [submission.student for submission in found.submissions]
+        unknown, absent = [n for n in names if who.find(n) is None], [person.folder for person in who.absent(names)]
+        for sentence in lms.differences(unknown, absent):
+            say(sentence)
     chosen = tuple(exercises) if exercises else None
     plan = Plan(
         assignment, (chosen,), salt_of(seed), Limits(seconds=timeout, memory_mb=memory), trust=trust_submissions
@@ -85,11 +66,17 @@ def grade(
     try:
         if engine == "local":
             click.echo(f"Sandbox: {choose(trust=trust_submissions)}", err=True)
+        if roster is not None and roster.resolve() != (out / ROSTER).resolve():
+            shutil.copyfile(roster, out / ROSTER)
         outcome = grade_class(
             found.submissions, out, plan, engine_named(engine, jobs, scheduler), seed=seed, resume=resume, say=say
         )
     except (Refused, Fault) as error:
         click.echo(f"Not graded: {error}", err=True)
+        return 1
+    except OSError as error:
+        kept = f"What is marked so far is kept in {out}: the same command goes on from there."
+        click.echo(f"Not finished: {reason(error)}. {kept}", err=True)
         return 1
     except KeyboardInterrupt:
         click.echo("\nInterrupted. The same command goes on from here.", err=True)
@@ -104,11 +91,14 @@ def engine_named(engine: str, jobs: int | None, scheduler: str | None) -> Engine
         from proctor.engines.cluster import Cluster
     except ImportError:
         raise click.UsageError("--engine dask needs an extra package: pip install 'qkv-course[cluster]'") from None
-    return Cluster(scheduler, jobs)
+    return Cluster(scheduler, jobs, say)
 
 
 def say(text: str) -> None:
-    click.echo(text, err=True)
+    """Tell the instructor something, also while a bar shows how far the marking is."""
+    from tqdm import tqdm
+
+    tqdm.write(text, file=sys.stderr)
 
 
 def report(outcome: Outcome, out: Path) -> int:
@@ -130,9 +120,55 @@ def report(outcome: Outcome, out: Path) -> int:
     return 1 if states["fault"] else 0
 
 
-def export(directory: Path, kind: str, out: Path) -> int:
-    """Write the results in `directory` in the form that an LMS imports."""
+def export(directory: Path, kind: str, out: Path, roster: Path | None = None) -> int:
+    """Write the results in `directory` in the form that an LMS imports.
+
+    Raises:
+        click.UsageError: the roster is none, or the file cannot be written there.
+    """
+    remembered = directory / ROSTER
+    who = roster_of(roster or (remembered if remembered.exists() else None))
+    if out.is_file() or not out.exists():
+        make_writable(out.parent, out)
     points = {exercise.name: exercise.points for found in exercises.chapters().values() for exercise in found}
-    lms.export(directory, kind, out, points, program="qkv")
+    try:
+        remarks = lms.export(directory, kind, out, points, program="qkv", roster=who)
+    except lms.CannotExport as error:
+        click.echo(f"Not exported: {error}", err=True)
+        return 1
+    except OSError as error:
+        click.echo(f"Not exported to {out}: {reason(error)}.", err=True)
+        return 1
+    for remark in remarks:
+        say(remark)
     click.echo(f"Wrote {out}")
     return 0
+
+
+# ---- what files are like
+
+
+def roster_of(path: Path | None) -> lms.Roster | None:
+    try:
+        return None if path is None else lms.read_roster(path)
+    except lms.BadRoster as error:
+        text = str(error)
+        raise click.UsageError(text[:1].upper() + text[1:]) from None
+
+
+def make_writable(folder: Path, wanted: Path | None = None) -> None:
+    """Make a folder, and make sure that files can be written there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise click.UsageError(
+            f"{wanted or folder} cannot be written ({error.strerror}). Name another place with --out."
+        ) from None
+
+
+def reason(error: OSError) -> str:
+    """What the system says, and of which file."""
+    about = f": {error.filename}" if error.filename is not None else ""
+    return f"{error.strerror or error}{about}"

@@ -18,7 +18,8 @@ import pytest
 
 from proctor import Examiner, Result
 from proctor.portable import dumps
-from proctor.sandbox import Cell, Limits, Sandbox, Sitting, describe, launch
+from proctor.running import Cell, Job
+from proctor.sandbox import Limits, Sandbox, Sitting, describe, launch
 from qkv.exercises import of_chapter
 
 SALT = secrets.token_hex(16)
@@ -78,12 +79,12 @@ class Exam:
 
     def sit(self, source: str, seconds: float | None = None, only: str | None = None) -> Sitting:
         chosen = {name: x.exercise for name, x in self.examiners.items() if only in (None, name)}
-        return self.box.sit(
-            code=[Cell("cell 1 of attack.ipynb", source)],
+        job = Job(
+            [Cell("cell 1 of attack.ipynb", source)],
             exercises={name: list(exercise.probes) for name, exercise in chosen.items()},
             forbid={name: exercise.forbid for name, exercise in chosen.items()},
-            seconds=seconds,
         )
+        return self.box.sit(job=job, seconds=seconds)
 
     def results(self, sitting: Sitting) -> dict[str, Result]:
         return {name: self.examiners[name].verdict(seen) for name, seen in sitting.outcomes.items()}

@@ -18,6 +18,9 @@ MARKER = "left by the submission before"
 COMMENT = "nothing overflows"  # stands in the reference's source, and nowhere else
 
 
+OF_OTHERS = ".org.chromium", "sem.mp-"  # what a browser and Python's own pools of processes keep there meanwhile
+
+
 @dataclass
 class Host:
     """What an attack could change or reach outside: a file, a port, sockets by name, processes."""
@@ -38,7 +41,7 @@ class Host:
             self.canary.read_text(),
             (about.st_mode, about.st_uid, about.st_mtime_ns, about.st_nlink),
             sorted(p.name for p in self.playground.iterdir()),
-            sorted(os.listdir("/dev/shm")),
+            sorted(name for name in os.listdir("/dev/shm") if not name.startswith(OF_OTHERS)),
             shared,
             self.callers(),
         )
@@ -149,6 +152,25 @@ def test_every_attack_says_what_it_tries_and_what_to_expect():
         assert re.fullmatch(
             r"nothing earned|less than full marks|(nothing earned, or )?stopped \([\w ]+\)", expected[1]
         ), path.name
+
+
+SILENCED = """
+import contextlib, os
+from pathlib import Path
+def similarity_scores(q, k):
+    with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
+        print("to nobody")
+    os.close(os.open(os.devnull, os.O_WRONLY))
+    Path(os.devnull).write_bytes(b"to nobody")
+    return q @ k.transpose(-2, -1)
+"""
+
+
+def test_honest_code_may_silence_its_prints(exam):
+    exam.box.start()
+    sitting = exam.sit(SILENCED, only="similarity_scores")
+    assert {name: result.state for name, result in exam.results(sitting).items()} == {"similarity_scores": "passed"}
+    assert sitting.output == ""
 
 
 @pytest.mark.parametrize("path", ATTACKS, ids=lambda path: path.stem)

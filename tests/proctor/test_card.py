@@ -40,11 +40,34 @@ def test_verdict_evidence_reason_next_step():
         assert part in shown
 
 
+def test_remarks_come_last_one_line_each_also_when_all_is_well():
+    passed = Result("softmax", "passed", 1.0, 4, 4, remarks=("`dim` is used once.", "It runs twice."))
+    assert passed.message == (
+        "softmax: passed (4 of 4 probes agree)\nRemark: `dim` is used once.\nRemark: It runs twice."
+    )
+    assert text(passed) == passed.message
+    assert words(card(passed)).rstrip().endswith("Remark: dim is used once. Remark: It runs twice.")
+    assert result(remarks=("Late.",)).message.endswith('hint("softmax").\nRemark: Late.')
+
+
+def test_a_row_has_the_fields_that_others_read_in_their_order():
+    row = result(misconception="overflows", help="named", line=3, seconds=0.5).row("anna")
+    assert list(row) == [
+        "student", "exercise", "state", "score", "probes_passed", "probes", "misconception", "help", "line", "message",
+        "seconds",
+    ]  # fmt: skip
+    assert (row["help"], row["line"]) == ("named", 3)
+    assert (result().row("anna")["help"], result().row("anna")["line"]) == (None, None)
+
+
 def test_students_text_is_escaped():
     attack = "<script>alert(1)</script>"
-    html = card(result(evidence=(attack,), explanations=(Explanation(attack, f"`{attack}`"),), situation=attack))
+    shown = result(
+        evidence=(attack,), explanations=(Explanation(attack, f"`{attack}`"),), situation=attack, remarks=(attack,)
+    )
+    html = card(shown)
     assert "<script" not in html
-    assert html.count("&lt;script&gt;") == 4
+    assert html.count("&lt;script&gt;") == 5
 
 
 def test_style_can_be_left_out():

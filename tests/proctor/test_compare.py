@@ -6,12 +6,13 @@ import pytest
 import torch
 from torch import tensor
 
-from proctor.compare import TOLERANCE, difference, differences, excess, same
+from proctor.compare import TOLERANCE, Compared, Known
 from proctor.observe import Observation, Raised
 
 
 def sentence(seen, expected) -> str:
-    found = difference("weights", seen, expected)
+    found = Compared(expected).difference("weights", Compared(seen))
+    assert (found is None) == (Compared(expected).excess(Compared(seen)) <= 1)
     return found.sentence if found else "agrees"
 
 
@@ -19,8 +20,8 @@ def sentence(seen, expected) -> str:
 def test_tolerance_is_relative_to_the_largest_expected_number(dtype):
     expected = tensor([1e-3, 1000.0, -3.0], dtype=dtype)
     step = 1000 * TOLERANCE[dtype]
-    assert difference("x", (expected.double() + 0.4 * step).to(dtype), expected) is None
-    assert difference("x", (expected.double() + 4 * step).to(dtype), expected) is not None
+    assert Compared(expected).difference("x", Compared((expected.double() + 0.4 * step).to(dtype))) is None
+    assert Compared(expected).difference("x", Compared((expected.double() + 4 * step).to(dtype))) is not None
 
 
 @pytest.mark.parametrize(
@@ -51,6 +52,24 @@ def test_a_scalar_may_be_a_float_or_a_zero_dimensional_tensor():
     assert sentence(tensor(0.6, dtype=torch.float64), tensor(0.5, dtype=torch.float32)) != "agrees"
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("expected", [tensor(0.5), tensor(0.5, dtype=torch.float64)])
+def test_a_scalar_does_not_choose_its_tolerance(dtype, expected):
+    assert sentence(tensor(0.51, dtype=dtype), expected).startswith(f"weights is {str(dtype)[6:]}, expected float")
+
+
+def test_the_tolerance_is_that_of_the_expected_dtype():
+    assert sentence(tensor(0.5 + 1e-4), tensor(0.5, dtype=torch.float64)) != "agrees"
+    assert sentence(tensor(0.5 + 1e-6), tensor(0.5, dtype=torch.float64)) == "agrees"
+    assert sentence(tensor(0.51, dtype=torch.float64), tensor(0.5, dtype=torch.bfloat16)) == "agrees"
+
+
+@pytest.mark.parametrize(("error", "lost"), [(0.0, False), (1e-12, False), (1e-7, True)])
+def test_float32_inside_is_noticed_where_it_agrees(error, lost):
+    expected, seen = ({"x": tensor([3.0], dtype=torch.float64) + e} for e in (0.0, error))
+    assert Known(Observation(expected)).loses_precision(Known(Observation(seen))) is lost
+
+
 def test_zero_expected_means_zero():
     assert sentence(tensor([1e-3]), tensor([0.0])) == "weights[0] is 0.001, expected 0."
 
@@ -60,12 +79,13 @@ def test_digits_are_added_until_the_numbers_differ():
 
 
 def test_missing_and_surplus_names():
-    found = differences({"a": tensor(1.0), "c": tensor(1.0)}, {"a": tensor(1.0), "b": tensor(1.0)})
+    known = Known(Observation({"a": tensor(1.0), "b": tensor(1.0)}))
+    found = known.differences(Known(Observation({"a": tensor(1.0), "c": tensor(1.0)})))
     assert [d.sentence for d in found] == ["b is missing.", "c is not asked for."]
 
 
 def test_raising_agrees_only_with_raising_the_same():
     fine = Observation({"x": tensor(1.0)})
     index, value = (Observation(None, Raised(kind, "text")) for kind in ("IndexError", "ValueError"))
-    assert same(index, index)
-    assert excess(index, value) == excess(fine, index) == excess(index, fine) == math.inf
+    assert Known(index).same(Known(index))
+    assert [Known(a).excess(Known(b)) for a, b in ((index, value), (fine, index), (index, fine))] == [math.inf] * 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import signal
 from collections.abc import Iterable
 from dataclasses import replace
@@ -16,7 +17,7 @@ from proctor.engines import local
 from proctor.engines.local import Local
 from proctor.grade import Plan, grade_class, salt_of
 from proctor.journal import Marked
-from proctor.sandbox import Fault, Limits
+from proctor.sandbox import Fault, Limits, choose
 from proctor.submissions import Submission, collect
 
 pytestmark = pytest.mark.usefixtures("quick_start")
@@ -131,6 +132,41 @@ def test_a_cluster_gives_the_same_files_also_when_a_worker_is_killed(tmp_path: P
         )
 
 
+def test_a_task_has_a_few_submissions_and_not_too_many_bytes(
+    room: list[Submission], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("distributed")
+    from proctor.engines import cluster
+
+    size = len(room[0].load()[0].content)
+    monkeypatch.setattr(cluster, "BATCH", 4)
+    assert [len(batch) for batch in cluster.batches(room)] == [4, 2]
+    monkeypatch.setattr(cluster, "MOST_BYTES", 2 * size)
+    assert [len(batch) for batch in cluster.batches(room)] == [2, 2, 2]
+    monkeypatch.setattr(cluster, "MOST_BYTES", 1)
+    assert [student for batch in cluster.batches(room) for student, _ in batch] == [s.student for s in room]
+
+
+def test_the_sandbox_of_every_worker_is_told() -> None:
+    pytest.importorskip("distributed")
+    from proctor.engines import cluster
+
+    class Client:
+        def run(self, function: Any, *given: Any, workers: list[str], on_error: str) -> dict[str, Any]:
+            assert on_error == "return"
+            answers = [function(*given), ("far", "landlock"), OSError("gone")]
+            return dict(zip(workers, answers, strict=True))
+
+    said: list[str] = []
+    plan = Plan(dict, (), "salt", Limits(), tier="limits")
+    cluster.introduce(Client(), plan, ["tcp://a:1", "tcp://b:2", "tcp://c:3"], said.append)  # type: ignore[arg-type]
+    assert said[0].startswith(f"Sandbox of the worker tcp://a:1 on {platform.node()}: none, so nothing is marked there")
+    assert said[1:] == [
+        "Sandbox of the worker tcp://b:2 on far: landlock",
+        "Sandbox of the worker tcp://c:3 on a host that did not answer: unknown (gone)",
+    ]
+
+
 @pytest.mark.slow
 def test_a_cluster_that_is_already_there(tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed")
@@ -141,8 +177,11 @@ def test_a_cluster_that_is_already_there(tmp_path: Path) -> None:
     plan = Plan(assignment, (("similarity_scores",),), salt_of(1), Limits(seconds=20, memory_mb=512))
     options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
     with distributed.LocalCluster(**options) as cluster:
-        (marked,) = Cluster(cluster.scheduler_address)(plan, collect(tmp_path).submissions)
+        said: list[str] = []
+        (marked,) = Cluster(cluster.scheduler_address, say=said.append)(plan, collect(tmp_path).submissions)
+        (worker,) = cluster.scheduler_info["workers"]
     assert marked.results[0].state == "passed"
+    assert said == [f"Sandbox of the worker {worker} on {platform.node()}: {choose()}"]
     assert list(Cluster("tcp://nowhere:1")(plan, [])) == []
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import random
+from typing import Any
 
 import pytest
 
-from proctor.extraction import LONGEST, extract
+from proctor import extraction
+from proctor.extraction import LONGEST, LONGEST_LINE, Reading, extract, extract_all
 from proctor.submissions import File
 
 
@@ -125,6 +128,33 @@ def test_a_shell_line_may_go_on() -> None:
     assert bound(notebook("a = 1\n!pip install \\\n    torch \\\n  numpy\nif a:\n    !ls\nb = 2")) == ["a", "b"]
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "a = (7\n% 4)",
+        "a = 7 \\\n% 4",
+        'a = """\n%matplotlib\n!ls \\"""\n?"""',
+        "a = '\\\n%x'",
+        "a = 1  # is it?",
+        "a = 'is it?'",
+        "a = [1,  # (\n2]",
+        "a = 'it\\'s (' + r'\\\\'",
+    ],
+)
+def test_beside_a_line_for_ipython_ordinary_code_stays_as_it_is(code: str) -> None:
+    read = extract(notebook(f"!echo it's (\n{code}\ntorch?\nb = 2"))
+    assert [definition.text for definition in read.definitions] == [code.removesuffix("  # is it?"), "b = 2"]
+
+
+def test_magics_are_found_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+    calm = extraction.tree_of
+    monkeypatch.setattr(extraction, "tree_of", lambda text: calls.append(text) or calm(text))
+    cell = "a = 1\n" * 200 + "!ls\n%time x = (\nx = !pwd\ntorch?\n" * 500
+    assert set(bound(notebook(cell))) == {"a"}
+    assert len(calls) == 2
+
+
 def test_a_percent_sign_in_ordinary_code_is_no_magic() -> None:
     (definition,) = extract(notebook("a = (7\n     % 4)\n")).definitions
     assert definition.text == "a = (7\n     % 4)"
@@ -185,10 +215,36 @@ def test_only_code_cells_count_and_are_counted() -> None:
         ("a.ipynb", b"[1, 2]", "a.ipynb could not be read: it is not a notebook (it has no cells)."),
         ("a.ipynb", b'{"cells": {"a": 1}}', "a.ipynb could not be read: it is not a notebook (it has no cells)."),
         ("a.ipynb", b'{"worksheets": 7}', "a.ipynb could not be read: it is not a notebook (it has no cells)."),
+        (
+            "a.ipynb",
+            b'{"cells": 5, "worksheets": []}',
+            "a.ipynb could not be read: it is not a notebook (it has no cells).",
+        ),
+        ("a.ipynb", b"null", "a.ipynb could not be read: it is not a notebook (it has no cells)."),
+        ("a.ipynb", b"9" * 5_000, "a.ipynb could not be read: it is not a notebook (not valid JSON)."),
+        ("a.ipynb", b'{"worksheets": [{"cells": 5}, {"cells": null}, 7, {}]}', "a.ipynb has no code cell."),
         ("a.ipynb", b'{"cells": [1, {"cell_type": "code"}]}', "a.ipynb has no code cell."),
+        ("a.ipynb", b'{"cells": [{"cell_type": "code", "source": [1, null, {}]}]}', "a.ipynb has no code cell."),
+        (
+            "a.ipynb",
+            b"[" + b"1," * 4_000_001 + b"1]",
+            "a.ipynb could not be read: it has more than 4,000,000 pieces. Clear its outputs, and hand it in again.",
+        ),
+        (
+            "a.ipynb",
+            b'{"cells": [{"cell_type": "code", "source": "x = \'\\ud800\'"}]}',
+            "cell 1 of a.ipynb is not code that Python can read.",
+        ),
         ("a.py", b"\x89PNG\r\n\x00\x00", "a.py could not be read: it is not text."),
         ("a.py", b"x = 1\0", "a.py could not be read: it is not text: it contains null bytes."),
         ("a.py", b"# coding: klingon\nx = 1", "a.py could not be read: it is not text."),
+        ("a.py", b"# coding: hex\nx = 1", "a.py could not be read: it is not text (hex)."),
+        ("a.py", b"# coding: rot13\nx = 1", "a.py could not be read: it is not text (rot13)."),
+        ("a.py", b"# coding: undefined\nx = 1", "a.py could not be read: it is not text (undefined)."),
+        ("a.py", b"# coding: punycode\nx = 1", "a.py could not be read: it is not text (punycode)."),
+        ("a.py", b"# coding: idna\nx = 1", "a.py could not be read: it is not text (idna)."),
+        ("a.py", b"# coding: utf-7\nx = '+'", "a.py could not be read: it is not text (utf-7)."),
+        ("a.py", b"# coding: utf-8\nx = '\xff'", "a.py could not be read: it is not text (utf-8)."),
         ("a<b>\n.py", b"x = (", "a?b??.py has a syntax error in line 1: '(' was never closed."),
     ],
 )
@@ -220,3 +276,128 @@ def test_what_is_no_code_is_said_in_words(name: str, content: bytes, sentence: s
 def test_no_code_makes_us_fail(text: str) -> None:
     source = extract(File("a.py", text.encode("utf-8", "surrogatepass")))
     assert source.definitions or source.problems or "%magic" in text
+
+
+ENCODINGS = [
+    "aliases", "ascii", "base64", "big5", "bz2", "charmap", "cp037", "cp1252", "euc_jp", "gb18030", "hex", "hz", "idna",
+    "iso2022_jp", "johab", "koi8_r", "latin_1", "mbcs", "oem", "palmos", "punycode", "quopri", "raw_unicode_escape",
+    "rot13", "shift_jis", "undefined", "unicode_escape", "utf_16", "utf_32", "utf_7", "utf_8_sig", "uu", "zlib", "x.y",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_no_declared_encoding_makes_us_fail(encoding: str) -> None:
+    for rest in (b"x = 1", b"x = '\xff\x80+AGE-\\N{x}\\u12 ~{'"):
+        source = extract(File("a.py", f"# coding: {encoding}\n".encode() + rest))
+        assert source.definitions or source.problems
+
+
+ODD: tuple[Any, ...] = (
+    None, True, 0, -1, 1e400, 10**4000, "", "x = 1", "def f(:", "\ud800", "\0", "%%", "!", "?", "\\", "'''", [], {},
+    ["x = 1\n", 5], [{"cells": 5}], {"cells": []}, {"cell_type": "code", "source": None}, {"cell_type": ["code"]},
+)  # fmt: skip
+
+
+def mangled(value: Any, draw: random.Random) -> Any:
+    """The value with some of its parts replaced, left out or doubled."""
+    if draw.random() < 0.1:
+        return draw.choice(ODD)
+    if isinstance(value, dict):
+        return {k if draw.random() < 0.95 else str(draw.choice(ODD)): mangled(v, draw) for k, v in value.items()}
+    if isinstance(value, list):
+        return [mangled(item, draw) for item in value for _ in range(draw.choice((0, 1, 1, 1, 2)))]
+    return value
+
+
+def test_no_mangled_notebook_makes_us_fail() -> None:
+    draw = random.Random(0)
+    cells = [
+        {"cell_type": "code", "source": ["def f(x):\n", "    return x\n"], "outputs": [{"text": ["1"]}]},
+        {"cell_type": "code", "input": "%time\nx = !ls\ny = 1"},
+        {"cell_type": "markdown", "source": "# text"},
+    ]
+    whole = [{"cells": cells, "nbformat": 4}, {"worksheets": [{"cells": cells}], "nbformat": 3}]
+    seen = set()
+    for _ in range(3_000):
+        content = bytearray(json.dumps(mangled(draw.choice(whole), draw)).encode())
+        if draw.random() < 0.3:  # and some of its bytes
+            for _ in range(draw.randrange(1, 9)):
+                content[draw.randrange(len(content))] = draw.randrange(256)
+        source = extract(File("a.ipynb", bytes(content)))
+        assert "it is not what its name says" not in str(source.problems)  # nothing came as a surprise
+        seen.add((bool(source.definitions), bool(source.problems)))
+    assert len(seen) >= 3  # read whole, in part, and not at all
+
+
+def test_what_python_says_of_code_is_kept_short() -> None:
+    (sentence,) = problems("def f():\n    global " + "a" * 9_000 + "\ndef f(x):\n    global x")
+    assert sentence.startswith("work.py has a syntax error in line ")
+    assert len(sentence) < 300
+
+
+# ---- how much is read
+
+
+@pytest.mark.parametrize(
+    "line",
+    [" " * 10**6 + ")", "\t " * 10**6, "a, " * 10**6, "a = " + " " * 10**6, "x = '" * 999_999 + "?", "(" * 10**6],
+)
+def test_the_time_for_a_line_grows_with_its_length_and_not_with_the_square(line: str) -> None:
+    assert extraction.MAGIC.match(line) is None  # in milliseconds; the square would take hours
+    assert list(extraction.magic_lines([line] * 2)) == []
+
+
+def test_a_long_line_and_a_long_cell_are_not_read() -> None:
+    long_line = "x = '" + "a" * LONGEST_LINE + "'"
+    long_cell = "def f(): ...\n" + "x = 1\n" * (LONGEST // 6 + 1)
+    source = extract(notebook("a = 1", long_line, long_cell, "b = 2"))
+    assert [sorted(d.binds) for d in source.definitions] == [["a"], ["b"]]
+    assert [problem.sentence for problem in source.problems] == [
+        "cell 2 of work.ipynb was not read: it has a line of 50,006 characters, and at most 50,000 are read.",
+        "cell 3 of work.ipynb was not read: it has 400,015 characters, and at most 400,000 are read.",
+    ]
+    assert source.problems[1].mentions("f")
+    assert max(len(problem.text) for problem in source.problems) <= LONGEST
+
+
+def read_all(*files: File) -> tuple[list[str], list[str]]:
+    """What a submission binds, and what is said about it."""
+    sources = extract_all(files)
+    names = [name for source in sources for d in source.definitions for name in sorted(d.binds)]
+    return names, [problem.sentence for source in sources for problem in source.problems]
+
+
+def test_the_code_of_a_submission_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extraction, "MOST_CODE", 100)
+    files = [File(f"{name}.ipynb", notebook(f"{name} = 1", f"{name}{name} = '{'x' * 40}'").content) for name in "abcd"]
+    assert read_all(*files) == (
+        ["a", "aa", "b"],
+        ["cell 2 of b.ipynb and what comes after it was not read: a submission may have 100 characters of code."],
+    )
+
+
+def test_the_cells_of_a_submission_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extraction, "MOST_CELLS", 3)
+    file = notebook("a = 1", "b = 1", "c = 1", "d = 1", "e = 1")
+    assert read_all(file, file) == (
+        ["a", "b", "c"],
+        ["cell 4 of work.ipynb and what comes after it was not read: a submission may have 3 cells."],
+    )
+
+
+def test_reading_a_submission_has_a_deadline() -> None:
+    ticks = iter(range(100))
+    reading = Reading(seconds=4.5, clock=lambda: next(ticks))  # a second for every look at the clock
+    sources = [extract(notebook(f"a{n} = 1", f"b{n} = 1"), reading) for n in range(3)]
+    assert [name for s in sources for d in s.definitions for name in d.binds] == ["a0", "b0"]
+    assert [p.sentence for s in sources for p in s.problems] == [
+        "cell 1 of work.ipynb and what comes after it was not read: reading the submission took too long."
+    ]
+
+
+def test_many_broken_cells_are_told_together() -> None:
+    broken = notebook(*(f"def f{n}(:" for n in range(30)))
+    source = extract(broken)
+    assert len(source.problems) == 21
+    assert source.problems[-1].sentence == "work.ipynb has errors in 10 more cells."
+    assert source.problems[-1].mentions("f29")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import errno
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,8 @@ from typing import Any
 import pytest
 
 from proctor.grade import Plan, fault, grade_class, salt_of
-from proctor.journal import Marked
+from proctor.journal import Journal, Marked
+from proctor.report import feedback
 from proctor.submissions import Submission, collect, digest
 
 
@@ -88,8 +91,8 @@ def test_results_have_a_line_per_student_and_exercise(tmp_path: Path, grade: Any
     assert [(r["student"], r["exercise"]) for r in rows] == [
         (s, e) for s in ("alice", "bob", "carol", "dan") for e in exercises
     ]
-    keys = ["student", "exercise", "state", "score", "probes_passed", "probes", "misconception", "message", "seconds"]
-    assert all(list(row) == keys for row in rows)
+    keys = ["student", "exercise", "state", "score", "probes_passed", "probes", "misconception", "help", "line"]
+    assert all(list(row) == [*keys, "message", "seconds"] for row in rows)
     bob = rows[5]
     assert (bob["state"], bob["score"], bob["misconception"], bob["seconds"]) == ("not_yet", 0.0, "tripled", 2.5)
     assert bob["message"].startswith("double: not yet (0 of 2 probes agree)\nYou triple x.\n")
@@ -173,3 +176,33 @@ def test_a_fault_of_ours_is_said_to_be_ours(plan: Plan) -> None:
     assert {result.state for result in marked.results} == {"fault"}
     assert "Something broke. This is our fault, not yours." in marked.results[0].message
     assert sum(result.score for result in marked.results) == 0
+
+
+@pytest.mark.parametrize("where", ["journal", "reports"])
+def test_a_full_disk_loses_nothing(
+    where: str, tmp_path: Path, grade: Any, school: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grade(tmp_path / "undisturbed", InProcess(school))
+    with monkeypatch.context() as patch:
+        calm_add, calm_page = Journal.add, feedback.page
+
+        def add(self: Journal, marked: Marked) -> None:
+            if marked.student == "carol":
+                with self.lines.open("ab") as file:  # half a line still found room
+                    file.write(marked.to_json().encode()[:50])
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            calm_add(self, marked)
+
+        def page(assignment: Any, marked: Marked) -> str:
+            if marked.student == "carol":
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            return calm_page(assignment, marked)
+
+        patch.setattr(Journal, "add", add) if where == "journal" else patch.setattr(feedback, "page", page)
+        with pytest.raises(OSError, match="No space left on device"):
+            grade(tmp_path / "out", InProcess(school))
+        assert not (tmp_path / "out" / "results.jsonl").exists()  # nothing that looks finished
+    second = InProcess(school)
+    outcome = grade(tmp_path / "out", second)
+    assert (outcome.resumed, "carol" in second.marked) == ((2, True) if where == "journal" else (4, False))
+    assert files_of(tmp_path / "out") == files_of(tmp_path / "undisturbed")

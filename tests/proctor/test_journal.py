@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+
+import pytest
 
 from proctor.journal import Journal, Marked, keep_earlier
 from proctor.result import Explanation, Result
@@ -19,6 +22,9 @@ RESULT = Result(
     evidence=("y[0] is 3, expected 2.",),
     next_step="section",
     seconds=0.25,
+    remarks=("You write 2.0 twice.", "A name would help."),
+    help="named",
+    line=7,
 )
 
 
@@ -55,6 +61,27 @@ def test_a_line_that_was_cut_off_is_not_taken_for_a_result(tmp_path: Path) -> No
     assert (again.digest("a"), again.digest("b")) == ("d", None)
     again.add(marked("b"))
     assert again.lines.read_bytes() == whole
+
+
+@pytest.mark.parametrize("rubbish", [b"\0\0\0\n", b"[]\n", b'{"student": "b"}\n', b"\xff\n"])
+def test_what_a_full_disk_leaves_is_not_taken_for_a_result(tmp_path: Path, rubbish: bytes) -> None:
+    journal = Journal(tmp_path, {})
+    journal.begin()
+    journal.add(marked("a"))
+    whole = journal.lines.read_bytes()
+    journal.lines.write_bytes(whole + rubbish)
+    again = Journal(tmp_path, {})
+    again.resume()
+    assert (again.digest("a"), again.digest("b")) == ("d", None)
+    assert again.lines.read_bytes() == whole
+
+
+def test_a_journal_from_before_a_field_was_there_can_be_read() -> None:
+    data = json.loads(marked("a").to_json())
+    for name in ("remarks", "help", "line"):
+        del data["results"][0][name]
+    (result,) = Marked.from_json(json.dumps(data)).results
+    assert (result.remarks, result.help, result.line) == ((), None, None)
 
 
 def test_the_last_line_of_a_student_counts(tmp_path: Path) -> None:

@@ -4,10 +4,10 @@ import pytest
 import torch
 from torch import nn
 
-from proctor.compare import same
+from proctor.compare import Known
 from proctor.inputs import seeded
 from proctor.observe import observe
-from proctor.properties import gradients, keeps_inputs, other_device, same_in
+from proctor.properties import gradients, keeps_inputs, other_device, same_in, under_no_grad
 
 
 def numbers():
@@ -19,7 +19,7 @@ def double(x):
 
 
 def agrees(probe, answer, reference=double) -> bool:
-    return same(observe(probe, answer), observe(probe, reference))
+    return Known(observe(probe, reference)).same(Known(observe(probe, answer)))
 
 
 def into_a_cpu_tensor(x):
@@ -90,4 +90,49 @@ def test_a_gradient_that_is_only_rounding_counts_as_zero():
     seen = observe(lambda cls: probe(cls()), Keys).values
     assert (seen["gradient of k_proj.bias"] == 0).all()
     assert (seen["gradient of k_proj.weight"] != 0).any()
-    assert same(observe(lambda cls: probe(cls()), KeysOtherwise), observe(lambda cls: probe(cls()), Keys))
+    assert Known(observe(lambda cls: probe(cls()), Keys)).same(Known(observe(lambda cls: probe(cls()), KeysOtherwise)))
+
+
+def test_what_fails_on_every_device_is_not_said_to_fail_on_another():
+    """torch's kernels for meta do not all raise where those of the CPU do, so that may decide nothing."""
+    probe = other_device(numbers)
+    assert observe(probe, lambda x: x.softmax(dim=7)).values == observe(probe, double).values
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (lambda x: 2 * x.float(), "with float64 inputs the result should be float64 too, and it is float32."),
+        (lambda x: (2 * x + 1e-3).to(x.dtype), "the dtype of your result is right, but its numbers are not"),
+        (lambda x: x + torch.ones(99), "Your code raised RuntimeError at test_properties.py, line "),
+    ],
+)
+def test_a_dtype_is_blamed_only_if_it_differs(answer, said):
+    probe = same_in(torch.float64, numbers)
+    assert said in probe.explain(observe(probe, answer), observe(probe, double))
+
+
+def test_numpy_is_named_where_it_is_the_reason():
+    probe = other_device(numbers)
+    seen = observe(probe, lambda x: torch.from_numpy(2 * x.numpy()))
+    assert "hands a tensor to numpy" in probe.explain(seen, observe(probe, double))
+
+
+def test_a_result_without_a_graph_has_the_gradient_zero():
+    probe = gradients(numbers)
+    assert agrees(probe, lambda x: torch.zeros_like(x), lambda x: 0 * x)
+    assert not agrees(probe, lambda x: 2 * x.detach())
+
+
+def test_no_grad_may_change_nothing():
+    probe = under_no_grad(numbers)
+    assert agrees(probe, double)
+    assert not agrees(probe, lambda x: 2 * x if torch.is_grad_enabled() else x)
+
+
+def test_lists_and_tuples_of_tensors_are_kept_too():
+    make = lambda: ([torch.ones(2), torch.ones(3)], (torch.ones(4),))  # noqa: E731
+    calm = lambda a, b: a[0].sum() + b[0].sum()  # noqa: E731
+    for rude in (lambda a, b: a.pop().sum(), lambda a, b: a[1].add_(1).sum(), lambda a, b: b[0].mul_(2).sum()):
+        assert agrees(keeps_inputs(make), calm, calm)
+        assert not agrees(keeps_inputs(make), rude, calm)

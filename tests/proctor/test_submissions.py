@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from proctor.submissions import LARGEST, MOST_FILES, File, Submission, collect, digest
+from proctor import submissions
+from proctor.submissions import LARGEST, MOST_FILES, File, Submission, collect, digest, legible
 
 
 def handed_in(root: Path, files: dict[str, str]) -> dict[str, Submission]:
@@ -50,6 +51,13 @@ def test_other_files_beside_the_students_are_named(tmp_path: Path) -> None:
     assert collect(tmp_path).ignored == ["README.md", "roster.csv"]
 
 
+def test_what_begins_with_a_dot_is_named_too(tmp_path: Path) -> None:
+    handed_in(tmp_path, {".alice/a.py": "x", ".bob.py": "x", "__MACOSX/x.py": "x", "carol.py": "1", ".graded/x": "1"})
+    found = collect(tmp_path, but=tmp_path / ".graded")
+    assert found.ignored == [".alice", ".bob.py", "__MACOSX"]
+    assert [submission.student for submission in found.submissions] == ["carol"]
+
+
 def test_where_results_go_is_nobodys_folder(tmp_path: Path) -> None:
     handed_in(tmp_path, {"alice.py": "1", "graded/feedback/a.py": "2"})
     assert [s.student for s in collect(tmp_path, but=tmp_path / "graded").submissions] == ["alice"]
@@ -60,6 +68,33 @@ def test_too_many_files(tmp_path: Path) -> None:
     files = found["alice"].load()
     assert len(files) == MOST_FILES + 1
     assert files[-1].problem == "There are 205 files; the first 200 were read."
+
+
+def test_the_bytes_of_one_student_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(submissions, "MOST_BYTES", 2 * 2**20)
+    sizes = {"a": 900_000, "b": 900_000, "c": 900_000, "d": 100_000, "e": 800_000}
+    found = handed_in(tmp_path, {f"anna/{name}.py": "#" * size for name, size in sizes.items()})
+    files = found["anna"].load()
+    assert [(file.name, len(file.content)) for file in files] == [
+        ("a.py", 900_000), ("b.py", 900_000), ("d.py", 100_000), ("c.py", 0)
+    ]  # fmt: skip
+    assert files[-1].problem == "c.py and e.py were not read: the files of one student may have 2 MB together."
+
+
+def test_a_folder_that_cannot_be_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = handed_in(tmp_path, {"anna/a.py": "1", "anna/locked/b.py": "2"})
+    calm = os.scandir
+
+    def refusing(path: str) -> object:
+        if str(path).endswith("locked"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return calm(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    assert found["anna"].load() == [
+        File("a.py", b"1"),
+        File("anna/locked", problem="The folder anna/locked could not be read (Permission denied)."),
+    ]
 
 
 def test_an_empty_folder_is_an_empty_submission(tmp_path: Path) -> None:
@@ -105,6 +140,30 @@ def test_a_name_that_is_no_text(tmp_path: Path) -> None:
     (submission,) = collect(tmp_path).submissions
     assert submission.student == "al\\xffice"
     submission.student.encode()
+
+
+def test_two_names_never_become_one(tmp_path: Path) -> None:
+    for name in (b"\xff", b"\\xff", b"\xc3\xbf", b"\\\\xff", b"\\u00ff", b"\xc2\x85", b"\x85"):
+        os.mkdir(os.fsencode(tmp_path) + b"/" + name)
+    students = [submission.student for submission in collect(tmp_path).submissions]
+    assert sorted(students) == sorted(
+        ["\\xff", "\\\\xff", "ÿ", "\\\\\\\\xff", "\\\\u00ff", "\\u0085", "\\x85"]
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("anna\u202egpj", "anna\\u202egpj"),
+        ("a\nb\tc\x1b[31m", "a\\u000ab\\u0009c\\u001b[31m"),
+        ("a\u2066b\u2069\u200f", "a\\u2066b\\u2069\\u200f"),
+        ("\ufeffanna\U000e0041", "\\ufeffanna\\U000e0041"),
+        ("陈\u3000伟 Zoë O’Neil d'Arc עדי محمد", "陈\u3000伟 Zoë O’Neil d'Arc עדי محمد"),
+        ("علی\u200cرضا", "علی\u200cرضا"),
+    ],
+)
+def test_what_nobody_sees_in_a_name_is_shown(name: str, shown: str) -> None:
+    assert legible(name) == shown
 
 
 def test_the_digest_changes_with_any_of_it() -> None:

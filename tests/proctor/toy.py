@@ -1,5 +1,7 @@
 """A tiny exercise of no subject at all, to test the engine with."""
 
+import copy
+
 import torch
 
 from proctor import Exercise
@@ -92,3 +94,10 @@ def returns_nothing(x, slope, offset):
 def calls_softmax(x, slope, offset):
     torch.softmax(x, 0)
     return slope * x + offset
+
+
+def copied():
+    """The exercise once more, for a test that adds to it."""
+    other = copy.copy(exercise)
+    other.probes, other.misconceptions = dict(exercise.probes), dict(exercise.misconceptions)
+    return other

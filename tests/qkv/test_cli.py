@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 import sys
 import types
@@ -29,10 +31,11 @@ CONTRACT = {
         "--exercises",
         "--seed",
         "--no-resume",
+        "--roster",
         "--trust-submissions",
     },
-    "export": {"--format", "--out"},
-    "lint": set(),
+    "export": {"--format", "--out", "--roster"},
+    "lint": {"--salts", "--jobs"},
     "build": {"--check", "--force"},
     "book": {"--serve"},
     "doctor": set(),
@@ -94,6 +97,16 @@ def test_help_does_not_wait_for_torch() -> None:
         (["grade", ".", "--out", "x", "--engine", "ray"], "'ray' is not one of 'local', 'dask'"),
         (["grade", ".", "--out", "x", "--scheduler", "tcp://h:1"], "add --engine dask."),
         (["grade", ".", "--out", "x", "--exercises", "softmax,sofmax"], "Did you mean softmax"),
+        (["grade", ".", "--out", "x", "--timeout", "nan"], "nan is not a number of seconds."),
+        (["grade", ".", "--out", "x", "--timeout", "inf"], "inf is not in the range 0<x<=86400."),
+        (["grade", ".", "--out", "x", "--timeout", "-inf"], "-inf is not in the range 0<x<=86400."),
+        (["grade", ".", "--out", "x", "--timeout", "0"], "0.0 is not in the range 0<x<=86400."),
+        (["grade", ".", "--out", "x", "--memory", "99999999999"], "99999999999 is not in the range 64<=x<=1048576."),
+        (["grade", ".", "--out", "x", "--exercises", ",,"], "--exercises names nothing. Give names of exercises"),
+        (["grade", ".", "--out", "x", "--exercises", ""], "--exercises names nothing. Give names of exercises"),
+        (["grade", ".", "--out", "x", "--exercises", " , "], "--exercises names nothing. Give names of exercises"),
+        (["grade", ".", "--out", "x", "--roster", "nowhere.csv"], "File 'nowhere.csv' does not exist."),
+        (["export", ".", "--format", "csv", "--out", "."], "File '.' is a directory."),
         (["export", ".", "--format", "csv", "--out", "x.csv"], "Name a folder that `qkv grade --out` wrote."),
         (["export", ".", "--format", "pdf", "--out", "x"], "'pdf' is not one of"),
     ],
@@ -103,6 +116,82 @@ def test_bad_input(arguments: list[str], message: str, tmp_path: Path, monkeypat
     result = run(*arguments)
     assert message in result.output
     assert result.exit_code == 2
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Path:
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "anna.py").write_text("x = 1")
+    return tmp_path / "class"
+
+
+def in_one_sentence(result: Result, code: int, message: str) -> None:
+    """No traceback, nothing before or behind."""
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    assert [line for line in result.output.splitlines() if line and not line.startswith(("Usage:", "Try "))] == [
+        message
+    ]
+    assert result.exit_code == code
+
+
+def test_results_that_cannot_be_written_there(room: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("")
+    in_one_sentence(
+        run("grade", room, "--out", "file/out"),
+        2,
+        "Error: file/out cannot be written (Not a directory). Name another place with --out.",
+    )
+    assert "Directory 'file' is a file." in run("grade", room, "--out", "file").output
+    message = f"Error: Results cannot go into {room} itself: name another folder with --out."
+    in_one_sentence(run("grade", room, "--out", room), 2, message)
+
+
+def test_a_place_that_is_only_for_reading(room: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(**options: Any) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), "somewhere")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", refuse)  # root writes everywhere
+    message = f"Error: {tmp_path / 'out'} cannot be written (Read-only file system). Name another place with --out."
+    in_one_sentence(run("grade", room, "--out", tmp_path / "out"), 2, message)
+    (tmp_path / "results.jsonl").write_text("")
+    message = f"Error: {tmp_path / 'c.csv'} cannot be written (Read-only file system). Name another place with --out."
+    in_one_sentence(run("export", tmp_path, "--format", "csv", "--out", tmp_path / "c.csv"), 2, message)
+
+
+def test_a_class_that_cannot_be_read(room: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: Path) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(self))
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    message = f"Error: {room} cannot be read (Permission denied: {room})."
+    in_one_sentence(run("grade", room, "--out", tmp_path / "out"), 2, message)
+
+
+def test_a_roster_that_is_none(room: Path, tmp_path: Path) -> None:
+    (tmp_path / "who.csv").write_text("name,mark\n")
+    why = "it has no column folder and no column id; its first line is 'name,mark', and folder,id,name is expected"
+    message = f"Error: The roster {tmp_path / 'who.csv'} cannot be used: {why}."
+    in_one_sentence(run("grade", room, "--out", tmp_path / "out", "--roster", tmp_path / "who.csv"), 2, message)
+    (tmp_path / "results.jsonl").write_text("")
+    words = ("export", tmp_path, "--format", "csv", "--out", tmp_path / "c.csv", "--roster", tmp_path / "who.csv")
+    in_one_sentence(run(*words), 2, message)
+    (tmp_path / "who.csv").rename(tmp_path / "roster.csv")  # where `qkv grade` leaves it
+    in_one_sentence(run(*words[:-2]), 2, message.replace("who.csv", "roster.csv"))
+
+
+def test_a_disk_that_is_full_while_exporting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from proctor.report import lms
+
+    def full(book: Any, out: Path) -> None:
+        out.write_text("half")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setitem(lms.FORMATS, "csv", full)
+    (tmp_path / "results.jsonl").write_text("")
+    message = f"Not exported to {tmp_path / 'c.csv'}: No space left on device."
+    in_one_sentence(run("export", tmp_path, "--format", "csv", "--out", tmp_path / "c.csv"), 1, message)
+    assert [path.name for path in tmp_path.iterdir()] == ["results.jsonl"]
 
 
 def test_check_suggests_the_file_that_was_meant(tmp_path: Path) -> None:
@@ -165,6 +254,7 @@ def test_grade(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "exercises": ["softmax", "soft_lookup"],
         "seed": 7,
         "resume": False,
+        "roster": None,
         "trust_submissions": False,
     }
 
@@ -180,14 +270,23 @@ def test_export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "results.jsonl").write_text("")
     seen: list[Any] = []
     pretend(monkeypatch, "qkv.grading", export=lambda *given: seen.extend(given) or 0)
+    (tmp_path / "who.csv").write_text("")
     assert run("export", tmp_path, "--format", "canvas", "--out", tmp_path / "c.csv").exit_code == 0
-    assert seen == [tmp_path, "canvas", tmp_path / "c.csv"]
+    assert seen == [tmp_path, "canvas", tmp_path / "c.csv", None]
+    seen.clear()
+    assert (
+        run(
+            "export", tmp_path, "--format", "csv", "--out", tmp_path / "c.csv", "--roster", tmp_path / "who.csv"
+        ).exit_code
+        == 0
+    )
+    assert seen == [tmp_path, "csv", tmp_path / "c.csv", tmp_path / "who.csv"]
 
 
 @pytest.mark.parametrize(("names", "handed_on"), [([], []), (["lookup", "softmax"], ["lookup", "softmax"])])
 def test_lint(names: list[str], handed_on: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[list[str]] = []
-    pretend(monkeypatch, "qkv.lint", run=lambda given: seen.append(given) or 0)
+    pretend(monkeypatch, "qkv.lint", run=lambda given, salts, jobs: seen.append(given) or 0)
     assert run("lint", *names).exit_code == 0
     assert seen == [handed_on]
 

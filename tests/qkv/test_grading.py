@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import errno
 import json
 import os
 import signal
@@ -112,8 +113,6 @@ def test_mistakes_are_named(graded: Path, student: str, exercise: str, misconcep
     ("student", "exercise", "said"),
     [
         ("viktor", "softmax", "cell 2 of 01_lookup.ipynb has a syntax error in line 1"),
-        ("wanda", "softmax", "wanda.ipynb is empty."),
-        ("xavier", "softmax", "it is not a notebook"),
         ("mallory_loop", "soft_lookup", "Your code did not end in the time that it is given: 6 s of processor time"),
         ("mallory_exit", "softmax", "Your code ended its own process"),
         ("mallory_flood", "softmax", "Your code printed more than"),
@@ -128,6 +127,15 @@ def test_broken_and_hostile_answers_earn_nothing_and_say_why(
     row = rows(graded)[student, exercise]
     assert row["score"] == 0
     assert said in str(row["message"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("student", "said"), [("wanda", "wanda.ipynb is empty."), ("xavier", "it is not a notebook (not valid JSON)")]
+)
+def test_a_file_that_cannot_be_read_is_told_once(graded: Path, student: str, said: str) -> None:
+    assert {row["state"] for (who, _), row in rows(graded).items() if who == student} == {"not_started"}
+    assert (graded / "feedback" / f"{student}.html").read_text("utf-8").count(said) == 1
 
 
 @pytest.mark.slow
@@ -148,6 +156,56 @@ def test_a_run_that_is_killed_and_started_again_gives_the_same_files(graded: Pat
     files = {path.relative_to(graded) for path in graded.rglob("*") if path.is_file()}
     assert files == {path.relative_to(tmp_path / "out") for path in (tmp_path / "out").rglob("*") if path.is_file()}
     assert [name for name in files if (graded / name).read_bytes() != (tmp_path / "out" / name).read_bytes()] == []
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Path:
+    (tmp_path / "class" / ".anna").mkdir(parents=True)
+    (tmp_path / "class" / "ben.py").write_text("x = 1")
+    (tmp_path / "class" / "cleo.py").write_text("x = 1")
+    return tmp_path / "class"
+
+
+def test_a_disk_that_is_full_while_grading(
+    room: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*given: object, **options: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(grading, "grade_class", full)
+    assert grading.grade(room, tmp_path / "out") == 1
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        f"Not finished: No space left on device. What is marked so far is kept in {tmp_path / 'out'}: "
+        "the same command goes on from there."
+    )
+
+
+def test_what_is_ignored_and_who_is_missing_is_said(
+    room: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def nothing(*given: object, **options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(grading, "grade_class", nothing)
+    (tmp_path / "who.csv").write_text("folder,id,name\nben,1,Ben\ndora,2,Dora\n")
+    grading.grade(room, tmp_path / "out", roster=tmp_path / "who.csv")
+    said = capsys.readouterr().err.splitlines()
+    assert said[:3] == [
+        "Ignored: .anna", "Not in the roster: cleo.", "In the roster and without a submission: dora."
+    ]  # fmt: skip
+    assert (tmp_path / "out" / "roster.csv").read_bytes() == (tmp_path / "who.csv").read_bytes()
+
+
+def test_an_export_finds_the_roster_of_the_grading(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    row = {"student": "ben", "exercise": "softmax", "state": "passed", "score": 1.0, "message": "", "seconds": 0}
+    (tmp_path / "results.jsonl").write_text(json.dumps(row) + "\n")
+    (tmp_path / "roster.csv").write_text("folder,id,name\nben,17,Ben Bo\ndora,2,Dora\n")
+    assert grading.export(tmp_path, "canvas", tmp_path / "c.csv") == 0
+    assert (tmp_path / "c.csv").read_text().splitlines()[2:] == ["Ben Bo,17,,,,1", "Dora,2,,,,"]
+    assert capsys.readouterr().err == "In the roster and without a submission: dora.\n"
+    (tmp_path / "other.csv").write_text("folder,id,name\nben,18,Ben\n")
+    assert grading.export(tmp_path, "canvas", tmp_path / "c.csv", tmp_path / "other.csv") == 0
+    assert (tmp_path / "c.csv").read_text().splitlines()[2:] == ["Ben,18,,,,1"]
 
 
 def test_a_folder_without_submissions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,9 @@ after worker is taken apart, so that a single submission is to blame and the oth
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+import platform
+import warnings
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
 
@@ -17,11 +19,12 @@ from distributed.client import Future
 from proctor.engines.local import cores
 from proctor.grade import Plan, fault, mark, rest
 from proctor.journal import Marked
-from proctor.sandbox import Fault
+from proctor.sandbox import Fault, Refused, choose
 from proctor.submissions import File, Submission
 
 BATCH = 8  # submissions per task: a task costs some milliseconds of the scheduler's time
 ANSWERS = 30  # seconds within which a scheduler has to, busy as it may be
+MOST_BYTES = 64 * 2**20  # in one task, unless a single submission has more
 AHEAD = 3  # tasks per worker that wait or run; the rest of the class stays on disk
 
 Handed = tuple[str, list[File]]
@@ -33,11 +36,15 @@ class Cluster:
     Args:
         scheduler: address of a running cluster; a cluster on this machine is started without one.
         jobs: worker processes of that local cluster.
+        say: takes what an instructor should know: which sandbox each worker has.
     """
 
-    def __init__(self, scheduler: str | None = None, jobs: int | None = None) -> None:
+    def __init__(
+        self, scheduler: str | None = None, jobs: int | None = None, say: Callable[[str], None] = lambda text: None
+    ) -> None:
         self.scheduler = scheduler
         self.jobs = jobs or cores()
+        self.say = say
 
     def __call__(self, plan: Plan, submissions: Iterable[Submission]) -> Iterator[Marked]:
         waiting = list(submissions)
@@ -45,7 +52,7 @@ class Cluster:
             return
         if self.scheduler is not None:
             with connected(self.scheduler) as client:
-                yield from run(client, plan, waiting)
+                yield from run(client, plan, waiting, self.say)
         else:
             with (
                 LocalCluster(
@@ -53,7 +60,7 @@ class Cluster:
                 ) as cluster,
                 Client(cluster) as client,
             ):
-                yield from run(client, plan, waiting)
+                yield from run(client, plan, waiting, self.say)
 
 
 def connected(scheduler: str) -> Client:
@@ -71,20 +78,27 @@ def connected(scheduler: str) -> Client:
         raise Fault(f"no Dask cluster answers at {scheduler} ({error}). {advice}") from None
 
 
-def run(client: Client, plan: Plan, submissions: Iterable[Submission]) -> Iterator[Marked]:
+def run(
+    client: Client, plan: Plan, submissions: Iterable[Submission], say: Callable[[str], None] = lambda text: None
+) -> Iterator[Marked]:
     """Keep every worker busy, and give back what is done."""
+    introduced: set[str] = set()  # workers whose sandbox was told
     waiting = batches(submissions)
     running: dict[Future, list[Handed]] = {}
     done = as_completed()
 
     def submit(batch: list[Handed]) -> None:
-        future = client.submit(mark_batch, plan, batch, pure=False, retries=1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # that a notebook is large: its pictures are
+            future = client.submit(mark_batch, plan, batch, pure=False, retries=1)
         running[future] = batch
         done.add(future)
 
     def fill() -> None:
-        workers = max(len(client.scheduler_info(n_workers=-1)["workers"]), 1)
-        for batch in islice(waiting, max(AHEAD * workers - len(running), 0)):
+        workers = client.scheduler_info(n_workers=-1)["workers"]
+        introduce(client, plan, [address for address in workers if address not in introduced], say)
+        introduced.update(workers)
+        for batch in islice(waiting, max(AHEAD * max(len(workers), 1) - len(running), 0)):
             submit(batch)
 
     fill()
@@ -107,11 +121,42 @@ def run(client: Client, plan: Plan, submissions: Iterable[Submission]) -> Iterat
             client.run(rest)
 
 
+def introduce(client: Client, plan: Plan, workers: list[str], say: Callable[[str], None]) -> None:
+    """Say which sandbox each of these workers has."""
+    if not workers:
+        return
+    found = client.run(tier_here, plan.tier, plan.trust, workers=workers, on_error="return")
+    for address in sorted(found):
+        answer = found[address]
+        host, tier = answer if isinstance(answer, tuple) else ("a host that did not answer", f"unknown ({answer})")
+        say(f"Sandbox of the worker {address} on {host}: {tier}")
+
+
+def tier_here(tier: str, trust: bool) -> tuple[str, str]:
+    """The name of this machine, and the sandbox that a worker on it uses."""
+    try:
+        return platform.node(), choose(tier, trust)
+    except Refused as refused:
+        return platform.node(), f"none, so nothing is marked there: {refused}"
+
+
 def batches(submissions: Iterable[Submission]) -> Iterator[list[Handed]]:
     """Submissions in groups, read when their turn comes."""
-    source = iter(submissions)
-    while group := list(islice(source, BATCH)):
-        yield [(submission.student, submission.load()) for submission in group]
+    group: list[Handed] = []
+    size = 0
+    for submission in submissions:
+        files = submission.load()
+        more = sum(len(file.content) for file in files)
+        if group and size + more > MOST_BYTES:
+            yield group
+            group, size = [], 0
+        group.append((submission.student, files))
+        size += more
+        if len(group) == BATCH:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
 
 
 def mark_batch(plan: Plan, batch: list[Handed]) -> list[Marked]:

@@ -109,7 +109,7 @@ def work(plan: Plan, connection: Connection, others: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the grader, which then ends us
     try:
         marker(plan)
-    except (Fault, RuntimeError) as error:
+    except (Fault, RuntimeError, OSError) as error:
         connection.send(error if isinstance(error, Fault) else Fault(str(error)))
         return
     try:

@@ -16,6 +16,7 @@ from proctor.report.templating import render
 from proctor.result import Result
 
 LONGEST_NAME = 200  # bytes of a file name
+NOTES = 8  # that are shown at once
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,8 @@ def page(assignment: Assignment, marked: Marked) -> str:
         points=sum(section.points for section in sections),
         sections=sections,
         untouched=untouched,
-        notes=marked.notes,
+        notes=tuple(dict.fromkeys(marked.notes)),
+        most_notes=NOTES,
         passed=sum(section.passed for section in sections),
         total=sum(section.total for section in sections),
     )

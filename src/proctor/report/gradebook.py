@@ -18,7 +18,7 @@ from pathlib import Path
 from proctor.assignment import Assignment
 from proctor.journal import Marked, write
 from proctor.report import feedback, summary
-from proctor.report.lms.gradebook import number
+from proctor.report.lms.gradebook import number, words
 from proctor.report.tally import Tally, points_of
 from proctor.result import Result
 
@@ -41,7 +41,7 @@ def write_reports(out: Path, assignment: Assignment, students: Iterable[Marked])
             tally.add(marked)
             results.writelines(line(marked.student, result) for result in marked.results)
             earned = [points_of(result, points[result.exercise]) for result in marked.results]
-            rows.writerow([marked.student, *map(number, earned), number(sum(earned))])
+            rows.writerow([words(marked.student), *map(number, earned), number(sum(earned))])
             page = feedback.page(assignment, marked).encode("utf-8", "backslashreplace")
             (pages / feedback.page_name(marked.student)).write_bytes(page)  # they become visible together
     if (out / "feedback").exists():

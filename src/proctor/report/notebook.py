@@ -33,6 +33,7 @@ def card(result: Result, style: bool = True) -> str:
     parts += [f'<p class="reason">{prose(e.reason)}</p>' for e in result.explanations if e.reason]
     if result.next_step:
         parts.append(f'<p class="next">Next: {prose(result.next_step)}</p>')
+    parts += [f'<p class="remark">Remark: {prose(remark)}</p>' for remark in result.remarks]
     body = "".join(parts)
     head = f"<style>{STYLE}</style>" if style else ""
     return f'{head}<div class="proctor-card {result.state}" role="status">{body}</div>'

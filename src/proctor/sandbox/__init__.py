@@ -29,9 +29,11 @@ What is promised, and what keeps it:
 Where it ends:
 - The kernel, the interpreter that decodes frames outside, and bubblewrap are trusted. A hole in the kernel's
   allowed calls is a hole here. For submissions from strangers run the whole grader in a virtual machine as well.
-- What an exercise *forbids* is enforced next to student code (`kernels`). Every way of calling is covered; taking
-  the harness apart (by `ctypes`, frames, `gc`) is not. That gains the use of a forbidden function, never a value
-  that is not right; `proctor.evasion` reads the text of answers for it, outside.
+- What an exercise *forbids* is enforced next to student code (`proctor.kernels`), from its first cell on: kernels are
+  taken away, those that contain them too, and calls of torch's own versions in Python are noted. Taking the harness
+  apart (by `ctypes`, frames, the collector's lists of objects) brings them back, and what torch has under a name that
+  says nothing of it is not seen. That gains the use of a forbidden function, never a value that is not right;
+  `proctor.evasion` reads the text of answers for it, outside.
 - Property probes (inputs unchanged, …) report what the child saw. The same holds for them.
 - Timing and existence leak a little: under Landlock `stat()` tells that a path exists, not what is in it; under
   bubblewrap the names of the directories above the interpreter can be seen.
@@ -42,11 +44,10 @@ from proctor.sandbox.box import Sandbox
 from proctor.sandbox.choice import TIERS, Refused, choose, describe
 from proctor.sandbox.launch import Fault
 from proctor.sandbox.limits import Limits
-from proctor.sandbox.sitting import Cell, Sitting, Stopped
+from proctor.sandbox.sitting import Sitting, Stopped
 
 __all__ = [
     "TIERS",
-    "Cell",
     "Fault",
     "Limits",
     "Refused",

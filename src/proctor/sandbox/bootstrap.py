@@ -30,7 +30,7 @@ def main() -> None:
     boot = json.loads(_exactly(control, int.from_bytes(_exactly(control, 8), "big")))
     sys.path += boot["path"]
     importing = ModuleType("importing")
-    exec(boot["sources"]["proctor.sandbox.importing"], importing.__dict__)
+    exec(boot["sources"]["proctor.importing"], importing.__dict__)
     importing.Sources(boot["sources"]).install()
     from proctor.sandbox.zygote import run
 

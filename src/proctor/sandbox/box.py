@@ -17,14 +17,15 @@ from typing import Any, Self
 
 from torch import Tensor
 
-from proctor.forbid import Family
+from proctor.running import Draws, Job
 from proctor.sandbox import protocol
 from proctor.sandbox.choice import choose
+from proctor.sandbox.harness import pack_job
 from proctor.sandbox.launch import Fault, Zygote, launch
 from proctor.sandbox.limits import WAITS, Limits
 from proctor.sandbox.protocol import Garbage, TooLarge, clean
 from proctor.sandbox.reader import Ended, Late, Reader
-from proctor.sandbox.sitting import Cell, Sitting, Stopped, take_definitions, take_observation, whose
+from proctor.sandbox.sitting import Sitting, Stopped, take_definitions, take_observation, whose
 
 GRACE = 3.0  # seconds in which a process that closed its channel should be gone, on a busy machine too
 KEPT = 0.1  # of the time limit: who took longer has too little processor time left for another sitting
@@ -65,10 +66,11 @@ class Sandbox:
     ) -> None:
         self.limits = limits or Limits()
         self.tier = choose(tier, trust)
-        self._probes, self._draws = probes, pack_draws(draws or {})
+        self._probes, self._draws = probes, protocol.encode(*protocol.flat(draws or {}))
         self._helps, self._hide = dict(helps or {}), hide
         self._zygote: Zygote | None = None
         self._busy = False  # a child may still be alive; its status has not come
+        self._used = 0.0  # processor time of the last child whose status came
         self._kept: tuple[object, socket.socket] | None = None  # for whom a child waits, and where it listens
 
     def __enter__(self) -> Self:
@@ -102,11 +104,9 @@ class Sandbox:
 
     def sit(
         self,
-        code: Sequence[Cell],
-        modules: Mapping[str, str] | None = None,
-        stand_ins: Mapping[str, str] | None = None,
-        exercises: Mapping[str, Sequence[str]] | None = None,
-        forbid: Mapping[str, Sequence[Family]] | None = None,
+        job: Job,
+        draws: Draws | None = None,
+        *,
         seconds: float | None = None,
         visitor: object = None,
         keep: bool = False,
@@ -114,11 +114,8 @@ class Sandbox:
         """Run one submission and observe it, in a process of its own.
 
         Args:
-            code: the student's definitions, in order.
-            modules: full name -> source of what can be imported inside.
-            stand_ins: name -> module it is taken from, set in the namespace after the student's cells ran.
-            exercises: exercise -> probes to run, in order.
-            forbid: exercise -> what may not be called.
+            job: what to run.
+            draws: inputs for this sitting, if not those of the sandbox.
             seconds: for this sitting, if not those of the limits; no more than theirs.
             visitor: whose sitting this is. If its process was kept for the same visitor, it takes place there, which
                 costs a third.
@@ -128,25 +125,14 @@ class Sandbox:
         Raises:
             Fault: the sandbox itself does not work; nothing is known about the submission.
         """
-        asked = {name: list(probes) for name, probes in (exercises or {}).items()}
-        job = protocol.to_json(
-            {
-                "cells": [[cell.label, cell.source] for cell in code],
-                "modules": dict(modules or {}),
-                "stand_ins": dict(stand_ins or {}),
-                "exercises": asked,
-                "forbid": {
-                    name: [[family.title, sorted(family.operators)] for family in families]
-                    for name, families in (forbid or {}).items()
-                },
-            }
-        )
-        if len(job) > self.limits.code_bytes:
-            detail = f"The code has {len(job):,} bytes; at most {self.limits.code_bytes:,} are run."
+        packed = pack_job(job, draws)
+        if sum(len(cell.source) for cell in job.cells) > self.limits.code_bytes:
+            detail = f"The code is longer than the {self.limits.code_bytes:,} characters that are run."
             return Sitting(stopped=Stopped("size", detail))
         seconds = min(seconds or self.limits.seconds, self.limits.seconds)
-        return self._sit_on(job, asked, seconds, visitor) or self._sit_anew(
-            job, asked, seconds, visitor if keep else None
+        asked = {name: list(probes) for name, probes in job.exercises.items()}
+        return self._sit_on(packed, asked, seconds, visitor) or self._sit_anew(
+            packed, asked, seconds, visitor if keep else None
         )
 
     def _sit_on(self, job: bytes, asked: Asked, seconds: float, visitor: object) -> Sitting | None:
@@ -212,6 +198,7 @@ class Sandbox:
     ) -> Sitting:
         """Send the job, and take what comes until the end, whichever it is."""
         assert self._zygote is not None
+        self._used = 0.0
         sitting = Sitting()
         reader = Reader(channel, time.monotonic() + WAITS * seconds, self.limits)
         try:
@@ -233,7 +220,7 @@ class Sandbox:
                 detail = "The code cut its connection to the test harness and went on running."
                 sitting.stopped = Stopped("garbage", detail, *reader.running)
         if sitting.stopped is not None:
-            sitting.seconds = seconds if sitting.stopped.reason == "time" else 0.0
+            sitting.seconds = seconds if sitting.stopped.reason == "time" else min(self._used, seconds)
         return sitting
 
     def _greet(self, reader: Reader) -> None:
@@ -310,8 +297,8 @@ class Sandbox:
         if data is None:
             raise _ZygoteGone
         self._busy = False
-        status, peak, used = protocol.STATUS.unpack(data)
-        return status, peak, used
+        status, peak, self._used = protocol.STATUS.unpack(data)
+        return status, peak, self._used
 
 
 def within(told: object, most: float) -> float:
@@ -328,10 +315,3 @@ def _signal_name(number: int) -> str:
 
 class _ZygoteGone(Exception):
     """The zygote died; nothing is known about the sitting."""
-
-
-def pack_draws(draws: Mapping[str, Mapping[str, Tensor]]) -> bytes:
-    """All inputs of all exercises as bytes."""
-    flat = [(exercise, key, tensor) for exercise, table in draws.items() for key, tensor in table.items()]
-    names = {str(i): [exercise, key] for i, (exercise, key, _) in enumerate(flat)}
-    return protocol.encode({str(i): tensor for i, (_, _, tensor) in enumerate(flat)}, names)

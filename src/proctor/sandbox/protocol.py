@@ -8,6 +8,7 @@ ValueError) or `TooLarge` is raised for any bytes at all, and what it returns is
 from __future__ import annotations
 
 import json
+import re
 import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -28,6 +29,7 @@ READY, JOB, DEFINED, BEGIN, OBSERVED, OUTPUT, STOP, END, FAULT = (bytes([c]) for
 MAX_HEADER = 64 * 1024
 MAX_TEXT = 1 << 20  # any frame without tensors
 MAX_TENSORS = 256
+MAX_NAME = 100  # characters of a tensor's name
 MAX_DIMS = 8
 MAX_ELEMENTS = 1 << 32
 
@@ -87,6 +89,11 @@ def clean(text: object, limit: int) -> str:
         c if c in "\n\t" or c.isprintable() else "\N{REPLACEMENT CHARACTER}"
         for c in whole.replace("\r\n", "\n").encode("utf-8", "replace").decode("utf-8")
     )
+
+
+def one_line(text: str, limit: int) -> str:
+    """The same for a name, which has neither line breaks nor tabs."""
+    return re.sub(r"[\n\t]", "\N{REPLACEMENT CHARACTER}", clean(text, limit))
 
 
 def encode(tensors: Mapping[str, Tensor], note: Any = None) -> bytes:
@@ -171,7 +178,9 @@ def decode(data: bytes, max_header: int = MAX_HEADER, max_tensors: int = MAX_TEN
     body = memoryview(data)[8 + length :]
     position = 0
     tensors: dict[str, Tensor] = {}
-    for (dtype, sizes, begin, end), name in entries:
+    for (dtype, sizes, begin, end), given in entries:
+        if (name := one_line(given, MAX_NAME)) in tensors:
+            raise Garbage("two tensors have one name")
         if begin != position or end > len(body):
             raise Garbage("the tensors do not follow each other without gaps")
         position = end
@@ -186,6 +195,21 @@ def decode(data: bytes, max_header: int = MAX_HEADER, max_tensors: int = MAX_TEN
     except (ValueError, RecursionError, TypeError):
         raise Garbage("the note is not JSON") from None
     return tensors, note
+
+
+def flat(draws: Mapping[str, Mapping[str, Tensor]]) -> tuple[dict[str, Tensor], dict[str, list[str]]]:
+    """Inputs by exercise and key under one number each, and what the numbers stand for."""
+    found = [(exercise, key, tensor) for exercise, table in draws.items() for key, tensor in table.items()]
+    names = {str(i): [exercise, key] for i, (exercise, key, _) in enumerate(found)}
+    return {str(i): tensor for i, (_, _, tensor) in enumerate(found)}, names
+
+
+def nested(tensors: Mapping[str, Tensor], names: Mapping[str, Sequence[str]]) -> dict[str, dict[str, Tensor]]:
+    """What `flat` made, by exercise and key again."""
+    table: dict[str, dict[str, Tensor]] = {}
+    for number, (exercise, key) in names.items():
+        table.setdefault(exercise, {})[key] = tensors[number]
+    return table
 
 
 def pair(first: str, second: str) -> bytes:

@@ -6,20 +6,16 @@ Each of these notes is a write; made in a child, it costs the copy of a page in 
 
 from __future__ import annotations
 
-import builtins
 import io
 import os
-import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
-import torch
-
 from proctor.forbid import FUSED_ATTENTION, SOFTMAX
+from proctor.kernels import Blocker
+from proctor.running import Cell, Draws, Job, Probes
 from proctor.sandbox import protocol
-from proctor.sandbox.harness import NAMESPACE, Channel, sit
-from proctor.sandbox.kernels import Blocker
+from proctor.sandbox.harness import Channel, pack_job, sit
 
 # A submission whose answers give back what they get, by what a student's code may call.
 SUBMISSION = '''
@@ -82,54 +78,22 @@ class Rehearsed(Channel):
         return self.stream.read(count)
 
 
-def is_sittings(name: str) -> bool:
-    """Is this a module that a sitting makes? What torch loads in it may stay."""
-    return name.partition(".")[0] in ("__main__", "qkv", NAMESPACE)
-
-
-@contextmanager
-def as_it_was(*tables: dict[str, Any]) -> Iterator[None]:
-    """Give the interpreter back as it is now, and these tables."""
-    before = [dict(table) for table in tables]
-    finders, modules = list(sys.meta_path), {name: m for name, m in sys.modules.items() if is_sittings(name)}
-    try:
-        yield
-    finally:
-        for table, old in zip(tables, before, strict=True):
-            for name in table.keys() - old.keys():
-                del table[name]
-            table |= {name: value for name, value in old.items() if table.get(name) is not value}
-        for name in [name for name in sys.modules if is_sittings(name)]:
-            del sys.modules[name]
-        sys.modules.update(modules)
-        sys.meta_path[:] = finders
-
-
-def rehearse(
-    probes: Mapping[str, Mapping[str, Callable[..., Any]]],
-    draws: Mapping[str, Mapping[str, torch.Tensor]],
-    limits: Mapping[str, Any],
-    helps: Mapping[str, str] | None = None,
-) -> None:
+def rehearse(probes: Probes, draws: Draws, limits: Mapping[str, Any], helps: Mapping[str, str] | None = None) -> None:
     """Let a submission without a student sit, with all probes, and import all that helps."""
-    modules = {"qkv.model.rehearsed": SUBMISSION, **(helps or {})}
-    with as_it_was(vars(builtins), vars(sys), vars(torch.nn.functional)):
-        blocker = Blocker()
-        for answer in ("echo", "Echo"):
-            job = {
-                "cells": [
-                    ["cell 0", "\n".join(f"import {name}" for name in modules)],
-                    ["cell 1", SUBMISSION],
-                    ["cell 2", "; ".join(f"{name} = {answer}" for name in probes)],
-                ],
-                "modules": modules,
-                "stand_ins": {"softmax": "qkv.model.rehearsed"},
-                "exercises": {name: list(functions) for name, functions in probes.items()},
-                "forbid": {
-                    name: [[family.title, sorted(family.operators)] for family in (SOFTMAX, FUSED_ATTENTION)]
-                    for name in list(probes)[1:]  # one goes without, as some exercises do
-                },
-            }
-            channel = Rehearsed(protocol.to_json(job))
-            sit(channel, blocker, probes, draws, limits)
-            channel.close()
+    modules = {"rehearsed": SUBMISSION, **(helps or {})}
+    blocker = Blocker()
+    for answer in ("echo", "Echo"):
+        job = Job(
+            cells=[
+                Cell("cell 0", "\n".join(f"import {name}" for name in modules)),
+                Cell("cell 1", SUBMISSION),
+                Cell("cell 2", "; ".join(f"{name} = {answer}" for name in probes)),
+            ],
+            modules=modules,
+            stand_ins={"softmax": "rehearsed"},
+            exercises={name: list(functions) for name, functions in probes.items()},
+            forbid=dict.fromkeys(list(probes)[1:], (SOFTMAX, FUSED_ATTENTION)),  # one goes without, as some do
+        )
+        channel = Rehearsed(pack_job(job))
+        sit(channel, blocker, probes, draws, limits)
+        channel.close()

@@ -4,7 +4,9 @@ What the filter guarantees, whatever the file system and the user's rights allow
 
 - no new process, thread or program; signals reach the process itself only;
 - no socket of any kind, no shared memory, message queue, semaphore, keyring, io_uring, memfd;
-- files are opened for reading only; nothing is created, removed, renamed, truncated, or given other rights or times;
+- files are opened for reading only; nothing is created, removed, renamed, truncated, or given other rights or times
+  (honest code that opens /dev/null to silence its prints gets a copy of a descriptor that is open already: a filter
+  sees a path's address, not the path);
 - limits can be changed for the process itself only (the kernel lets them go down, not up).
 
 Everything that is not named here fails with EPERM, or with ENOSYS where the C library then tries an older call.
@@ -14,13 +16,16 @@ plain data: no library is needed to make it.
 
 from __future__ import annotations
 
+import builtins
 import ctypes
 import errno
+import io
 import os
 import platform
 import struct
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, wraps
+from typing import Any
 
 # name: (x86_64, aarch64); None where the machine lacks the call
 ALLOWED: dict[str, tuple[int | None, int | None]] = {
@@ -68,7 +73,6 @@ ALLOWED: dict[str, tuple[int | None, int | None]] = {
     "mremap": (25, 216),
     "madvise": (28, 233),
     "brk": (12, 214),
-    "mincore": (27, 232),
     # the thread itself
     "futex": (202, 98),
     "futex_waitv": (449, 449),
@@ -147,6 +151,7 @@ _NUMBER, _ARCHITECTURE = 0, 4  # offsets in struct seccomp_data
 
 _O_WRONLY, _O_RDWR, _O_CREAT, _O_TRUNC, _O_APPEND, _O_TMPFILE = 0o1, 0o2, 0o100, 0o1000, 0o2000, 0o20000000
 _WRITING = _O_WRONLY | _O_RDWR | _O_CREAT | _O_TRUNC | _O_APPEND | _O_TMPFILE
+_PLACE_OF_OPENER = 7  # among the arguments of open() behind the file
 _F_HARMLESS = (0, 1, 2, 3, 1030)  # F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_DUPFD_CLOEXEC
 _IOCTL_HARMLESS = (0x5401, 0x5413, 0x541B, 0x5450, 0x5451)  # TCGETS, TIOCGWINSZ, FIONREAD, FIONCLEX, FIOCLEX
 
@@ -235,6 +240,32 @@ def prepare() -> None:
     """Do what is the same for every process, so that those that are forked from this one need not."""
     program(os.getpid())
     _prctl()
+    offer_devnull(0)
+
+
+def offer_devnull(descriptor: int) -> None:
+    """Let Python's own functions open /dev/null for writing by copying a descriptor that is open on it.
+
+    This is a courtesy to code beside us, and no wall: nobody can do more with it than with the descriptor itself.
+    """
+    by_number, by_name = os.open, io.open
+
+    def is_devnull(path: Any) -> bool:
+        return isinstance(path, str | bytes | os.PathLike) and os.fsencode(path) == os.fsencode(os.devnull)
+
+    @wraps(by_number)
+    def os_open(path: Any, flags: int, *args: Any, **options: Any) -> int:
+        if flags & _WRITING and is_devnull(path):
+            return os.dup(descriptor)
+        return by_number(path, flags, *args, **options)
+
+    @wraps(by_name)
+    def io_open(file: Any, *args: Any, **options: Any) -> Any:
+        if is_devnull(file) and len(args) < _PLACE_OF_OPENER and options.get("opener") is None:
+            options["opener"] = os_open
+        return by_name(file, *args, **options)
+
+    os.open, io.open, builtins.open = os_open, io_open, io_open
 
 
 def program(pid: int, machine: str | None = None) -> bytes:

@@ -17,14 +17,6 @@ MOST_ERRORS = 40  # cells whose errors are kept
 
 
 @dataclass(frozen=True)
-class Cell:
-    """A piece of a submission, and how to speak of it ("cell 3 of a.ipynb", "helpers.py")."""
-
-    label: str
-    source: str
-
-
-@dataclass(frozen=True)
 class Stopped:
     """Why a sitting ended early.
 
@@ -49,6 +41,7 @@ class Sitting:
         defined: exercises for which the submission defines something that can be called.
         cell_errors: label -> what a cell raised when it was run.
         notes: imports that failed, in words.
+        called: forbidden things that were called while cells ran.
         output: the beginning of what was printed.
         stopped: None if the sitting ran to its end.
         seconds: processor time, as the child tells; the limit if that stopped it.
@@ -58,6 +51,7 @@ class Sitting:
     defined: tuple[str, ...] = ()
     cell_errors: dict[str, Raised] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    called: tuple[str, ...] = ()
     output: str = ""
     stopped: Stopped | None = None
     seconds: float = 0.0
@@ -78,9 +72,9 @@ def whose(payload: bytes, asked: Mapping[str, Sequence[str]]) -> tuple[str, str]
 
 
 def _raised(parts: object) -> Raised:
-    if not isinstance(parts, list) or len(parts) != 3:
-        raise Garbage("an error has three parts")
-    return Raised(clean(parts[0], 100), clean(parts[1], 2000), clean(parts[2], 500))
+    if not isinstance(parts, list) or len(parts) != 4:
+        raise Garbage("an error has four parts")
+    return Raised(clean(parts[0], 100), clean(parts[1], 2000), clean(parts[2], 500), clean(parts[3], 200))
 
 
 def _texts(values: object, count: int, length: int) -> tuple[str, ...]:
@@ -96,6 +90,7 @@ def take_definitions(report: Mapping[str, Any], asked: Mapping[str, Sequence[str
     sitting.defined = tuple(name for name in _texts(report.get("defined"), len(asked), 200) if name in asked)
     sitting.cell_errors = {clean(label, 300): _raised(parts) for label, parts in list(errors.items())[:MOST_ERRORS]}
     sitting.notes = _texts(report.get("notes"), 20, 500)
+    sitting.called = _texts(report.get("called"), 20, 200)
 
 
 def take_observation(payload: bytes, running: tuple[str, str], sitting: Sitting) -> None:
@@ -111,6 +106,7 @@ def take_observation(payload: bytes, running: tuple[str, str], sitting: Sitting)
         seen[probe] = Observation(values)
     elif isinstance(note, dict):
         raised = None if note.get("raised") is None else _raised(note["raised"])
-        seen[probe] = Observation(values if raised is None else None, raised, _texts(note.get("called"), 20, 200))
+        called, deprecated = _texts(note.get("called"), 20, 200), _texts(note.get("deprecated"), 3, 300)
+        seen[probe] = Observation(values if raised is None else None, raised, called, deprecated)
     else:
         raise Garbage("a note has names")

@@ -103,7 +103,8 @@ def _prepare(boot: Mapping[str, Any], probes: bytes, draws: bytes) -> Callable[[
     torch.set_num_threads(1)  # thread pools do not survive a fork: there must never be one
     import cloudpickle
 
-    from proctor.sandbox import compiler, harness, kernels, meta, rehearsal
+    from proctor import forbid, kernels
+    from proctor.sandbox import compiler, harness, meta, rehearsal
 
     compiler.leave_out()
     for name in boot["preload"]:
@@ -112,14 +113,12 @@ def _prepare(boot: Mapping[str, Any], probes: bytes, draws: bytes) -> Callable[[
     _hush()
     meta.prefer_kernels()
     functions = cloudpickle.loads(probes)
-    tensors, keys = protocol.decode(draws, max_header=1 << 30, max_tensors=1 << 30)
-    table: dict[str, dict[str, torch.Tensor]] = {}
-    for name, (exercise, key) in keys.items():
-        table.setdefault(exercise, {})[key] = tensors[name]
+    table = protocol.nested(*protocol.decode(draws, max_header=1 << 30, max_tensors=1 << 30))
     bounds = boot["limits"]
     rehearsal.rehearse(functions, table, bounds, boot["helps"])
-    harness.seed()
-    blocker = kernels.Blocker(kernels.families())
+    blocker = kernels.Blocker()
+    for family in forbid.families():
+        kernels.replacements(family)  # looked up once
     filtered = boot["tier"] != "limits"
     if filtered:
         seccomp.prepare()

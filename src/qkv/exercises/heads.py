@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -11,12 +12,28 @@ from torch import Tensor, nn
 
 from proctor import Exercise
 from proctor.forbid import FUSED_ATTENTION, MULTIHEAD
-from proctor.inputs import booleans, integers, normal, seeded
-from proctor.properties import gradients, keeps_inputs, other_device, same_in
+from proctor.inputs import booleans, distinct, normal, seeded
+from proctor.properties import usual
 from qkv.model.heads import MultiHeadAttention, attention_parameters, head_similarity, merge_heads, split_heads
 from qkv.model.lookup import similarity_scores, softmax
 
 Seen = dict[str, Any]
+
+
+def one_of_each(**sizes: int) -> list[tuple[str, list[int]]]:
+    """The same sizes once for each name, with this size being 1, and words for it."""
+    return [(f"one {name}", [1 if other == name else size for other, size in sizes.items()]) for name in sizes]
+
+
+def if_it_runs(look: Callable[[], Seen]) -> Seen:
+    """What is seen, or that the code raised: by which exception is an accident of how it is written."""
+    try:
+        return {**look(), "raises an error": False}
+    except NotImplementedError:  # nothing is written yet
+        raise
+    except (RuntimeError, IndexError, ValueError, TypeError, AssertionError):
+        return {"raises an error": True}
+
 
 split_exercise = Exercise(
     split_heads,
@@ -61,16 +78,25 @@ def heads_of_one_column(split_heads: Any) -> Seen:
 
 
 @split_exercise.probe
+def with_one_of_each(split_heads: Any) -> Seen:
+    """a batch of one, a single token, a single head, heads of one column, each in turn"""
+    return {
+        f"heads with {words}": split_heads(normal(batch, seq, head * d_head, seed="x"), head)
+        for words, (batch, seq, head, d_head) in one_of_each(sequence=2, token=6, head=3, column=4)
+    }
+
+
+usual(split_exercise, sequences)
+
+
+@split_exercise.property
 def turned_in_memory(split_heads: Any) -> Seen:
-    """an input that is a turned view of another tensor"""
+    """an input that is a turned view of another tensor
+
+    Where the input is a turned view of another tensor, your code raises an error or gives other numbers. What counts is
+    where an entry stands by its indices, not in memory: `view` looks at memory, `reshape` copies where it must.
+    """
     return {"heads": split_heads(normal(4, 10, 3, seed="x").permute(2, 0, 1), 2)}
-
-
-split_exercise.property(gradients(sequences))
-split_exercise.property(keeps_inputs(sequences))
-split_exercise.property(same_in(torch.float64, sequences))
-split_exercise.property(same_in(torch.bfloat16, sequences))
-split_exercise.property(other_device(sequences))
 
 
 @split_exercise.misconception
@@ -150,6 +176,58 @@ def columns_before_tokens(x: Tensor, n_heads: int) -> Tensor:
     return split_heads(x, n_heads).transpose(-2, -1)
 
 
+@split_exercise.misconception
+def folded_into_the_batch(x: Tensor, n_heads: int) -> Tensor:
+    """Your result is (batch · head, seq, d_head): the heads are folded into the batch.
+
+    Each head is cut out as it should be, and `bmm` wants it so. But four dimensions are asked for, so that a mask for
+    each sequence still finds its place.
+    """
+    return split_heads(x, n_heads).flatten(0, 1)
+
+
+@split_exercise.misconception
+def turned_before_the_cut(x: Tensor, n_heads: int) -> Tensor:
+    """You turn tokens and columns first and then reshape, so the rows of a head mix several tokens.
+
+    A reshape counts on in the order in which the dimensions stand. Cut the columns while they are the last dimension,
+    and move the heads afterwards.
+    """
+    batch, seq, d_model = x.shape
+    return x.transpose(1, 2).reshape(batch, n_heads, seq, d_model // n_heads)
+
+
+@split_exercise.misconception
+def viewed_after_turning(x: Tensor, n_heads: int) -> Tensor:
+    """You call `view` on a tensor that was turned, and torch refuses.
+
+    A view only counts the entries differently, in the order in which they lie in memory; turning changed the order by
+    index and left memory as it was. Besides, the columns should be cut before anything is turned.
+    """
+    batch, seq, d_model = x.shape
+    return x.transpose(1, 2).view(batch, n_heads, seq, d_model // n_heads)
+
+
+@split_exercise.misconception
+def first_block_for_everyone(x: Tensor, n_heads: int) -> Tensor:
+    """You give every head the same block of columns, the first.
+
+    Head h holds the columns from h·d_head on. With one block for all, the other columns are never looked at.
+    """
+    d_head = x.shape[-1] // n_heads
+    return x[..., :d_head].unsqueeze(1).repeat(1, n_heads, 1, 1)
+
+
+@split_exercise.misconception
+def heads_in_reverse(x: Tensor, n_heads: int) -> Tensor:
+    """Your heads are right, but in reverse order.
+
+    Head 0 holds the first block of columns. Any order would learn; weights from elsewhere, and a mask or a figure per
+    head, count on this one.
+    """
+    return split_heads(x, n_heads).flip(1)
+
+
 merge_exercise = Exercise(
     merge_heads,
     section="And back again",
@@ -192,17 +270,27 @@ def of_heads_of_one_column(merge_heads: Any) -> Seen:
 
 
 @merge_exercise.probe
+def of_one_of_each(merge_heads: Any) -> Seen:
+    """a batch of one, a single head, a single token, heads of one column, each in turn"""
+    return {
+        f"merged with {words}": merge_heads(normal(*shape, seed="heads"))
+        for words, shape in one_of_each(sequence=2, head=3, token=6, column=4)
+    }
+
+
+usual(merge_exercise, head_outputs)
+
+
+@merge_exercise.property
 def after_a_split(merge_heads: Any) -> Seen:
-    """heads that are views of a sequence of width 15, as splitting leaves them"""
+    """heads that are views of a sequence of width 15, as splitting leaves them
+
+    Where the heads are views of another tensor, as splitting leaves them, your code raises an error or gives other
+    numbers. What counts is where an entry stands by its indices, not in memory: `view` looks at memory, `reshape`
+    copies where it must.
+    """
     heads = normal(2, 4, 15, seed="x").view(2, 4, 3, 5).transpose(1, 2)
     return {"merged": merge_heads(heads)}
-
-
-merge_exercise.property(gradients(head_outputs))
-merge_exercise.property(keeps_inputs(head_outputs))
-merge_exercise.property(same_in(torch.float64, head_outputs))
-merge_exercise.property(same_in(torch.bfloat16, head_outputs))
-merge_exercise.property(other_device(head_outputs))
 
 
 @merge_exercise.misconception
@@ -268,6 +356,54 @@ def tokens_and_columns_exchanged(x: Tensor) -> Tensor:
     One row for each token is asked for, with the columns of all heads in it.
     """
     return x.permute(0, 3, 1, 2).flatten(-2)
+
+
+@merge_exercise.misconception
+def viewed_after_the_turn(x: Tensor) -> Tensor:
+    """You turn the heads as you should and then call `view`, which torch refuses.
+
+    A view only counts the entries differently, in the order in which they lie in memory; turning changed the order by
+    index and left memory as it was. The numbers have to be laid out anew first.
+    """
+    batch, head, seq, d_head = x.shape
+    return x.transpose(1, 2).view(batch, seq, head * d_head)
+
+
+@merge_exercise.misconception
+def merged_and_squeezed(x: Tensor) -> Tensor:
+    """You drop the dimensions of size 1 from the result.
+
+    `squeeze()` takes away every such dimension. A batch of one, and a single token, are sizes like any other.
+    """
+    return merge_heads(x).squeeze()
+
+
+@merge_exercise.misconception
+def first_head_alone(x: Tensor) -> Tensor:
+    """You return the first head alone.
+
+    Each head found something of its own. The result holds all of them side by side: d_model columns.
+    """
+    return x[:, 0]
+
+
+@merge_exercise.misconception
+def last_head_first(x: Tensor) -> Tensor:
+    """You join the heads in reverse order.
+
+    Head 0 came from the first columns and goes back there: merging undoes the split.
+    """
+    return merge_heads(x.flip(1))
+
+
+@merge_exercise.misconception
+def wrong_pair_turned(x: Tensor) -> Tensor:
+    """You turn the last two dimensions, tokens and columns, before you join; heads and tokens are the pair.
+
+    What is to become one dimension has to stand side by side at the end: head and d_head.
+    """
+    batch, head, seq, d_head = x.shape
+    return x.transpose(-2, -1).reshape(batch, seq, head * d_head)
 
 
 multi_head_exercise = Exercise(
@@ -367,25 +503,100 @@ def with_a_mask_for_each_query(cls: Any) -> Seen:
     return attended(cls, (3, 5, 12), 3, mask)
 
 
-all_gradients = gradients(questions_and_answers, build=four_heads)
+@multi_head_exercise.probe
+def with_more_heads_than_sequences(cls: Any) -> Seen:
+    """a mask (batch, query, key) that differs for every query; two sequences, four heads"""
+    mask = booleans(2, 5, 5, seed="mask")
+    mask[..., 0], mask[..., 3] = True, False
+    mask[1, :, 1:3] = ~mask[0, :, 1:3]  # so that no mask is like the other
+    return if_it_runs(lambda: attended(cls, (2, 5, 12), 4, mask))
 
 
-@multi_head_exercise.property
-def gradients_everywhere(cls: Any) -> Seen:
-    """the gradients with respect to every input and every parameter
-
-    The values are right but the gradients are not. Something on the way cuts or bends the graph: `.detach()`, `.data`,
-    `float()`, a new tensor.
-    """
-    found = dict(all_gradients(cls))
-    found.pop("gradient of k_proj.bias", None)  # 0 on paper, since it moves all scores of a row alike: rounding noise
+@multi_head_exercise.probe
+def with_sizes_of_one(cls: Any) -> Seen:
+    """a batch of one, one query, one key, each in turn, and d_model = 1"""
+    found = {}
+    for words, (batch, query, key) in one_of_each(sequence=2, query=3, key=5):
+        x, y, z = (
+            normal(batch, query, 12, seed="query"),
+            normal(batch, key, 12, seed="key"),
+            normal(batch, key, 12, seed="z"),
+        )
+        found[f"output with {words}"] = layer(cls, 12, 3)(x, y, z)
+    found["output with one column"] = attended(cls, (2, 3, 1), 1)["output"]
     return found
 
 
-multi_head_exercise.property(keeps_inputs(questions_and_answers, build=four_heads))
-multi_head_exercise.property(same_in(torch.float64, questions_and_answers, build=four_heads))
-multi_head_exercise.property(same_in(torch.bfloat16, questions_and_answers, build=four_heads))
-multi_head_exercise.property(other_device(questions_and_answers, build=four_heads))
+@multi_head_exercise.probe
+def of_loud_tokens(cls: Any) -> Seen:
+    """float64 scores around 2,000 and around -2,000, and a hidden key that is louder still"""
+    loud = seeded(cls(8, 2), torch.float64)
+    with (
+        torch.no_grad()
+    ):  # queries and keys are the inputs themselves: eighths, so that all scores are exact in float32 too
+        for projection in (loud.q_proj, loud.k_proj):
+            projection.weight.copy_(torch.eye(8))
+            projection.bias.zero_()
+    query, key, value = (
+        (8 * normal(2, 5, 8, seed=name, dtype=torch.float64)).round() / 8 for name in ("query", "key", "value")
+    )
+    for first in (0, 4):  # the first column of each head
+        query[..., first] = torch.tensor([64.0, -64.0, 0.0, 64.0, -64.0])
+        key[..., first] = torch.tensor([128.0, 64.0, 64.0, 64.0, 64.0])
+    mask = (torch.arange(5)[:, None] + 2 * torch.arange(5)) % 3 != 0  # hides key 0 from queries 0 and 3
+    mask = mask.repeat(2, 1, 1)
+    return {"output": loud(query, key, value, mask).double()}  # whether float64 comes back is asked elsewhere
+
+
+def of_one_length() -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    mask = booleans(2, 5, 5, seed="mask")
+    mask[..., 0] = True
+    return normal(2, 5, 28, seed="query"), normal(2, 5, 28, seed="key"), normal(2, 5, 28, seed="value"), mask
+
+
+usual(multi_head_exercise, questions_and_answers, four_heads, alike=of_one_length)
+
+
+@multi_head_exercise.property
+def with_a_mask_that_hides_nothing(cls: Any) -> Seen:
+    """masks that are True everywhere, of several shapes
+
+    Under a mask that is True everywhere the result should be that without a mask.
+    """
+    query, key, value, _ = questions_and_answers()
+    shapes = [(2, 3, 5), (1, 1, 5), (3, 5), (3, 1), (2, 3, 1), (2, 1, 1)]
+    return {
+        f"output under {shape}": four_heads(cls)(query, key, value, torch.ones(shape, dtype=torch.bool))
+        for shape in shapes
+    }
+
+
+@multi_head_exercise.property
+def with_masks_of_every_shape(cls: Any) -> Seen:
+    """masks (batch, query, key) in which some sizes are 1, or the batch is missing
+
+    Some mask that broadcasts to (batch, query, key) is not understood. Sizes of 1 are stretched, and a missing
+    dimension is the one in front: torch's own operations do both by themselves.
+    """
+    query, key, value, _ = questions_and_answers()
+    full = booleans(2, 3, 5, seed="mask")
+    full[..., 0] = True
+    masks = [full, full[:1], full[:, :1], full[:1, :1], full[0], full[0, :1]]
+    return {f"output under a mask {tuple(mask.shape)}": four_heads(cls)(query, key, value, mask) for mask in masks}
+
+
+@multi_head_exercise.property
+def called_again(cls: Any) -> Seen:
+    """the same layer, called once more on sequences of other lengths, without a mask
+
+    The first call is right and the second is not: the layer keeps something from one call to the next. What it gives
+    should depend on its weights and its arguments alone.
+    """
+    attention = four_heads(cls)
+    attention(*questions_and_answers())
+    return {
+        "output of the second call": attention(*(normal(3, 4, 28, seed=name) for name in ("query", "key", "value")))
+    }
 
 
 @multi_head_exercise.misconception
@@ -469,6 +680,58 @@ class MaskedAfterTheSoftmax(MultiHeadAttention):
 
 
 @multi_head_exercise.misconception
+class RenormalisedAfterTheSoftmax(MultiHeadAttention):
+    """You set weights to 0 after the softmax and divide by what is left. Sometimes nothing is left.
+
+    If a hidden key is loud enough, it takes all the weight first, and the others are rounded to 0; then 0/0 is NaN. A
+    hidden key should not take part at all.
+    """
+
+    def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+        weights = softmax(scores_of(q, k, None), -1)
+        if mask is not None:
+            weights = weights * mask / (weights * mask).sum(-1, keepdim=True)
+        return weights @ v
+
+
+@multi_head_exercise.misconception
+class OverflowingSoftmax(MultiHeadAttention):
+    """Your weights become NaN when scores are large.
+
+    The exponential of a large score is inf, and inf/inf is NaN. Use the stable softmax of the first chapter, yours or
+    torch's.
+    """
+
+    def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+        powers = scores_of(q, k, mask).exp()
+        return powers / powers.sum(-1, keepdim=True) @ v
+
+
+@multi_head_exercise.misconception
+class TooLargeForFloat16(MultiHeadAttention):
+    """Your hidden scores are a number that float16 cannot hold, and torch refuses it there.
+
+    The largest number of float16 is 65,504. -inf exists in every dtype, and so does `torch.finfo(scores.dtype).min`.
+    """
+
+    def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+        scores = scores_of(q, k, None)
+        return softmax(scores if mask is None else scores.masked_fill(~mask, -1e9), -1) @ v
+
+
+@multi_head_exercise.misconception
+class FutureHidden(MultiHeadAttention):
+    """You hide later keys from every query, asked or not.
+
+    That is the causal mask, which chapter 5 builds. Here the caller says what is hidden, and without a mask nothing is.
+    """
+
+    def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+        past = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool, device=q.device).tril()
+        return softmax(scores_of(q, k, past if mask is None else past & mask), -1) @ v
+
+
+@multi_head_exercise.misconception
 class MaskedToZero(MultiHeadAttention):
     """You set hidden scores to 0, which still gives those keys a weight.
 
@@ -539,6 +802,31 @@ class MaskRowsMeetTheHeads(MultiHeadAttention):
 
 
 @multi_head_exercise.misconception
+class MaskOfAnotherSequence(MultiHeadAttention):
+    """You repeat the masks of the batch as a whole, once for each head, so sequences get masks of others.
+
+    Folded into the batch, the heads of one sequence stand side by side: its mask has to be repeated before the next
+    one's begins. `repeat` puts copies of the whole behind each other; `repeat_interleave` copies entry by entry.
+    """
+
+    def _for_every_head(self, mask: Tensor | None) -> Tensor | None:
+        if mask is None or mask.dim() < 3 or len(mask) == 1:
+            return super()._for_every_head(mask)
+        return mask.repeat(self.n_heads, 1, 1).unflatten(0, (-1, self.n_heads))
+
+
+@multi_head_exercise.misconception
+class MaskOfTheFirst(MultiHeadAttention):
+    """You use the first sequence's mask for the whole batch.
+
+    A mask (batch, query, key) has a table for each sequence: what is padding in one is a word in the next.
+    """
+
+    def _for_every_head(self, mask: Tensor | None) -> Tensor | None:
+        return super()._for_every_head(mask if mask is None or mask.dim() < 3 else mask[:1])
+
+
+@multi_head_exercise.misconception
 class SplitInOneGo(MultiHeadAttention):
     """You reshape straight to (batch, head, seq, d_head), so a head's rows come from different tokens.
 
@@ -582,6 +870,18 @@ class MergedWithoutTurning(MultiHeadAttention):
 
     def _mix(self, heads: Tensor) -> Tensor:
         return self.out_proj(joined_without_turning(heads))
+
+
+@multi_head_exercise.misconception
+class ViewedAfterTheTurn(MultiHeadAttention):
+    """You turn the heads' outputs as you should and then call `view`, which torch refuses.
+
+    A view only counts the entries differently, in the order in which they lie in memory; turning changed the order by
+    index and left memory as it was. The numbers have to be laid out anew first.
+    """
+
+    def _mix(self, heads: Tensor) -> Tensor:
+        return self.out_proj(viewed_after_the_turn(heads))
 
 
 @multi_head_exercise.misconception
@@ -679,6 +979,29 @@ class ResidualAdded(MultiHeadAttention):
         return query + super().forward(query, key, value, mask)
 
 
+@multi_head_exercise.misconception
+class ResidualAndNormInside(MultiHeadAttention):
+    """You add the query to the output and normalise the sum.
+
+    Some code has both inside this layer. Here they go around it, in later chapters; the layer itself returns what the
+    heads found.
+    """
+
+    def forward(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Tensor:
+        return F.layer_norm(query + super().forward(query, key, value, mask), query.shape[-1:])
+
+
+@multi_head_exercise.misconception
+class WeightsReturnedToo(MultiHeadAttention):
+    """You return two things, as torch's own layer does: the output alone is asked for.
+
+    Later layers add this output to their input, and a tuple cannot be added.
+    """
+
+    def forward(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Any:
+        return super().forward(query, key, value, mask), None
+
+
 def scores_of(q: Tensor, k: Tensor, mask: Tensor | None) -> Tensor:
     scores = similarity_scores(q, k) / math.sqrt(q.shape[-1])
     return scores if mask is None else scores.masked_fill(~mask, -math.inf)
@@ -696,42 +1019,58 @@ parameters_exercise = Exercise(
 )
 
 
-def a_head_count() -> int:
-    return int(integers(2, 9, 1, seed="n_heads"))
+def widths_and_counts() -> list[tuple[int, int]]:
+    """Three pairs of d_model and n_heads."""
+    counts, widths = distinct(2, 17, 3, seed="n_heads"), distinct(3, 33, 3, seed="d_head")
+    return [(count * width, count) for count, width in zip(counts, widths, strict=True)]
 
 
-def a_model_width() -> int:
-    return a_head_count() * int(integers(3, 13, 1, seed="d_head"))
+def counted(attention_parameters: Any, sizes: list[tuple[int, int]], **options: Any) -> Seen:
+    return {
+        f"parameters at width {d_model}, {n_heads} heads": attention_parameters(d_model, n_heads, **options)
+        for d_model, n_heads in sizes
+    }
 
 
 @parameters_exercise.probe
 def with_biases(attention_parameters: Any) -> Seen:
     """several heads, with biases"""
-    return {"parameters": attention_parameters(a_model_width(), a_head_count(), True)}
+    return counted(attention_parameters, widths_and_counts(), bias=True)
 
 
 @parameters_exercise.probe
 def without_biases(attention_parameters: Any) -> Seen:
     """several heads, without biases"""
-    return {"parameters": attention_parameters(a_model_width(), a_head_count(), bias=False)}
+    return counted(attention_parameters, widths_and_counts(), bias=False)
 
 
 @parameters_exercise.probe
 def by_default(attention_parameters: Any) -> Seen:
     """several heads, nothing said about biases"""
-    return {"parameters": attention_parameters(n_heads=a_head_count(), d_model=a_model_width())}
+    return counted(attention_parameters, widths_and_counts())
+
+
+@parameters_exercise.probe
+def by_position(attention_parameters: Any) -> Seen:
+    """several heads of 64 columns, all arguments by position, without and with biases"""
+    counts = distinct(4, 40, 2, seed="large")
+    return {
+        f"parameters of {n} heads": attention_parameters(64 * n, n, bias)
+        for n, bias in zip(counts, (False, True), strict=True)
+    }
 
 
 @parameters_exercise.probe
 def of_one_head(attention_parameters: Any) -> Seen:
-    """one head, with biases"""
-    return {"parameters": attention_parameters(a_model_width(), 1)}
+    """one head, and a width of 1"""
+    sizes = [(d_model, 1) for d_model, _ in widths_and_counts()]
+    return counted(attention_parameters, [*sizes, (1, 1)])
 
 
 @parameters_exercise.probe
-def of_a_large_layer(attention_parameters: Any) -> Seen:
-    """width 512, eight heads, without biases"""
-    return {"parameters": attention_parameters(512, 8, False)}
+def with_heads_of_one_number(attention_parameters: Any) -> Seen:
+    """as many heads as columns"""
+    return counted(attention_parameters, [(n, n) for n in distinct(2, 50, 3, seed="ones")])
 
 
 @parameters_exercise.misconception
@@ -809,9 +1148,10 @@ def input_cut_into_blocks(d_model: int, n_heads: int, bias: bool = True) -> int:
 
 @parameters_exercise.misconception
 def everything_cut_into_blocks(d_model: int, n_heads: int, bias: bool = True) -> int:
-    """You count d_head × d_head matrices for each head in all four projections.
+    """Each of your four projections has only d_model · d_head weights in all.
 
-    Each head's projections read all d_model columns and write d_head; the output projection mixes all heads.
+    A head's projection reads all d_model columns and writes d_head, and there are n_heads of them; the output
+    projection mixes all heads. That is d_model · d_model each.
     """
     d_head = d_model // n_heads
     return 4 * (n_heads * d_head * d_head + (d_model if bias else 0))
@@ -824,6 +1164,16 @@ def one_number_for_each_bias(d_model: int, n_heads: int, bias: bool = True) -> i
     A bias is a vector: one number for each of the projection's outputs.
     """
     return 4 * (d_model * d_model + (1 if bias else 0))
+
+
+@parameters_exercise.misconception
+def multiplied_by_the_head_width(d_model: int, n_heads: int, bias: bool = True) -> int:
+    """You count d_model × d_head weights for each projection, as if there were one head.
+
+    Each of the n_heads heads has such a matrix; side by side they are d_model × d_model.
+    """
+    d_head = d_model // n_heads
+    return 4 * (d_model * d_head + (d_head if bias else 0))
 
 
 @parameters_exercise.misconception
@@ -885,11 +1235,25 @@ def of_a_head_and_its_copy(head_similarity: Any) -> Seen:
     return {"similarity": head_similarity(weights)}
 
 
-similarity_exercise.property(gradients(attention_weights))
-similarity_exercise.property(keeps_inputs(attention_weights))
-similarity_exercise.property(same_in(torch.float64, attention_weights))
-similarity_exercise.property(same_in(torch.bfloat16, attention_weights))
-similarity_exercise.property(other_device(attention_weights))
+@similarity_exercise.probe
+def of_sizes_of_one(head_similarity: Any) -> Seen:
+    """a batch of one, a single head, a single query, each in turn"""
+    return {
+        f"similarity with {words}": head_similarity(normal(*shape, 5, seed="ones", std=1.5).softmax(dim=-1))
+        for words, shape in one_of_each(sequence=2, head=3, query=4)
+    }
+
+
+usual(similarity_exercise, attention_weights)
+
+
+@similarity_exercise.property
+def of_a_single_key(head_similarity: Any) -> Seen:
+    """weights over a single key, which has the weight 1 in every head
+
+    Where there is a single key, all heads look at it, and every similarity is 1.
+    """
+    return {"similarity": head_similarity(torch.ones(2, 3, 4, 1))}
 
 
 @similarity_exercise.misconception
@@ -984,3 +1348,42 @@ def correlation(weights: Tensor) -> Tensor:
     """
     rows = weights - weights.mean(dim=-1, keepdim=True)
     return head_similarity(rows)
+
+
+@similarity_exercise.misconception
+def every_query_with_every_query(weights: Tensor) -> Tensor:
+    """You compare the rows of all pairs of queries, also of different ones.
+
+    Two heads are alike if they look alike at the same moment: the cosine is of their rows at the same query.
+    """
+    rows = F.normalize(weights, dim=-1)
+    return torch.einsum("bgqk,bhrk->bghqr", rows, rows).mean(dim=(0, 3, 4))
+
+
+@similarity_exercise.misconception
+def averaged_over_the_queries_alone(weights: Tensor) -> Tensor:
+    """You average over the queries but add up over the batch.
+
+    The mean is over both: every query of every sequence counts once.
+    """
+    return head_similarity(weights) * weights.shape[0]
+
+
+@similarity_exercise.misconception
+def most_alike(weights: Tensor) -> Tensor:
+    """You return the largest cosine that two heads reach, not the average.
+
+    One query at which two heads agree would make them look alike everywhere.
+    """
+    rows = F.normalize(weights, dim=-1).transpose(1, 2)
+    return (rows @ rows.transpose(-2, -1)).amax(dim=(0, 1))
+
+
+@similarity_exercise.misconception
+def one_for_each_sequence(weights: Tensor) -> Tensor:
+    """Your result is (batch, head, head): you average over the queries and keep the batch.
+
+    One number for each pair of heads is asked for, averaged over both.
+    """
+    rows = F.normalize(weights, dim=-1).transpose(1, 2)
+    return (rows @ rows.transpose(-2, -1)).mean(dim=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -12,10 +13,35 @@ from torch import Tensor
 from proctor import Exercise
 from proctor.forbid import FUSED_ATTENTION, MULTIHEAD, SOFTMAX
 from proctor.inputs import normal, seeded
-from proctor.properties import gradients, keeps_inputs, other_device, same_in
+from proctor.properties import keeps_inputs, usual
 from qkv.model.lookup import SelfAttention, similarity_scores, soft_lookup, softmax
 
 Seen = dict[str, Any]
+
+
+def one_of_each(**sizes: int) -> list[tuple[str, list[int]]]:
+    """The same sizes once for each name, with this size being 1, and words for it."""
+    return [(f"one {name}", [1 if other == name else size for other, size in sizes.items()]) for name in sizes]
+
+
+def if_it_runs(look: Callable[[], Seen]) -> Seen:
+    """What is seen, or that the code raised.
+
+    Code for another number of dimensions fails by whatever torch or Python has for it. That it fails is what all such
+    code has in common, and what a mistake can be recognised by.
+    """
+    try:
+        return {**look(), "raises an error": False}
+    except NotImplementedError:  # nothing is written yet
+        raise
+    except (RuntimeError, IndexError, ValueError, TypeError, AssertionError):
+        return {"raises an error": True}
+
+
+def in_sixtyfourths(x: Tensor) -> Tensor:
+    """Rounded so that float32 holds it exactly, beside 10,000 too: then computing in float32 loses nothing."""
+    return (x * 64).round() / 64
+
 
 softmax_exercise = Exercise(
     softmax,
@@ -66,22 +92,44 @@ def of_one_row(softmax: Any) -> Seen:
 
 
 @softmax_exercise.probe
+def along_every_dimension(softmax: Any) -> Seen:
+    """scores of shape (2, 3, 4, 5), softmax along each dimension, counted from the front and from the back"""
+    return {f"weights along {dim}": softmax(normal(2, 3, 4, 5, seed="four", std=2.0), dim) for dim in range(-4, 4)}
+
+
+@softmax_exercise.probe
+def with_dimensions_of_one(softmax: Any) -> Seen:
+    """scores of shape (1, 3, 4), (2, 1, 4) and (2, 3, 1), softmax along each dimension"""
+    return {
+        f"weights of {tuple(shape)} along {dim}": softmax(normal(*shape, seed="ones", std=2.0), dim)
+        for _, shape in one_of_each(first=2, second=3, third=4)
+        for dim in range(3)
+    }
+
+
+@softmax_exercise.probe
 def of_rows_far_apart(softmax: Any) -> Seen:
     """three rows of scores: around 0, around 500, around -500"""
     return {"weights": softmax(normal(3, 5, seed="apart") + torch.tensor([[0.0], [500.0], [-500.0]]), -1)}
 
 
+# float64, since logarithms of this size have no digits to spare in float32; whether it comes back is asked elsewhere
 @softmax_exercise.probe
 def of_huge_scores(softmax: Any) -> Seen:
     """scores around 10,000 and around -10,000, in float64"""
-    return {"weights": softmax(normal(2, 6, seed="huge", dtype=torch.float64) + torch.tensor([[1e4], [-1e4]]), -1)}
+    near = in_sixtyfourths(normal(2, 6, seed="huge", dtype=torch.float64))
+    return {"weights": softmax(near + torch.tensor([[1e4], [-1e4]], dtype=torch.float64), -1).double()}
+
+
+def from_end_to_end_scores() -> Tensor:
+    spread = torch.tensor([-1e4, 1e4, 0.0, 1e4, -1e4], dtype=torch.float64)
+    return in_sixtyfourths(normal(3, 5, seed="spread", dtype=torch.float64)) + spread
 
 
 @softmax_exercise.probe
 def from_end_to_end(softmax: Any) -> Seen:
     """rows that reach from -10,000 to 10,000, in float64"""
-    spread = torch.tensor([-1e4, 1e4, 0.0, 1e4, -1e4])
-    return {"weights": softmax(normal(3, 5, seed="spread", dtype=torch.float64) + spread, -1)}
+    return {"weights": softmax(from_end_to_end_scores(), -1).double()}
 
 
 def hidden_scores() -> Tensor:
@@ -96,7 +144,14 @@ def beside_minus_infinity(softmax: Any) -> Seen:
     return {"weights": softmax(hidden_scores(), -1)}
 
 
-softmax_exercise.property(gradients(scores))
+usual(softmax_exercise, scores)
+
+
+def gradient_of(softmax: Any, scores: Tensor) -> Seen:
+    scores.requires_grad_()
+    upstream = normal(*scores.shape, seed="upstream", dtype=scores.dtype)
+    (gradient,) = torch.autograd.grad((softmax(scores, -1) * upstream).sum(), scores)
+    return {"gradient of scores": gradient}
 
 
 @softmax_exercise.property
@@ -106,15 +161,17 @@ def gradients_beside_minus_infinity(softmax: Any) -> Seen:
     The weights are right but their gradient is not: beside a score of -inf it should stay finite. Look for inf - inf
     and 0 · inf on the way back.
     """
-    row = hidden_scores().requires_grad_()
-    (gradient,) = torch.autograd.grad((softmax(row, -1) * normal(2, 6, seed="upstream")).sum(), row)
-    return {"gradient of scores": gradient}
+    return gradient_of(softmax, hidden_scores())
 
 
-softmax_exercise.property(keeps_inputs(scores))
-softmax_exercise.property(same_in(torch.float64, scores))
-softmax_exercise.property(same_in(torch.bfloat16, scores))
-softmax_exercise.property(other_device(scores))
+@softmax_exercise.property
+def gradients_of_huge_scores(softmax: Any) -> Seen:
+    """the gradient where scores reach from -10,000 to 10,000, in float64
+
+    The weights are right but their gradient is not: for large scores it should stay finite as well. A value that
+    overflowed and was replaced afterwards is gone on the way forward, but not on the way back.
+    """
+    return gradient_of(softmax, from_end_to_end_scores())
 
 
 def below_the_row_maximum(scores: Tensor, dim: int) -> Tensor:
@@ -159,6 +216,35 @@ def shifted_by_the_mean(scores: Tensor, dim: int) -> Tensor:
     mean -inf.
     """
     return scores - scores.mean(dim=dim, keepdim=True)
+
+
+@softmax_exercise.instead_of("shift")
+def shifted_by_the_minimum(scores: Tensor, dim: int) -> Tensor:
+    """You subtract the smallest score of each row, so all powers are at least 1, and the largest overflow.
+
+    What has to stay small is the largest exponent. A row with a score of -inf, moreover, is moved by infinity.
+    """
+    return scores - scores.amin(dim=dim, keepdim=True)
+
+
+@softmax_exercise.instead_of("shift")
+def shifted_by_the_largest_magnitude(scores: Tensor, dim: int) -> Tensor:
+    """You subtract the largest absolute value of each row.
+
+    A row around -500 is then moved down to -1000, where all its powers are 0, and 0/0 is NaN. It is the largest score
+    that should become 0, whatever its sign.
+    """
+    return scores - scores.abs().amax(dim=dim, keepdim=True)
+
+
+@softmax_exercise.instead_of("shift")
+def divided_by_the_maximum(scores: Tensor, dim: int) -> Tensor:
+    """You divide the scores of a row by the largest of them, where it should be subtracted.
+
+    A shift keeps the differences between scores, and only those decide the weights. A division changes them, and for
+    negative scores turns their order round.
+    """
+    return scores / scores.amax(dim=dim, keepdim=True)
 
 
 @softmax_exercise.instead_of("shift")
@@ -208,6 +294,44 @@ def not_normalised(powers: Tensor, dim: int) -> Tensor:
     number of keys.
     """
     return powers
+
+
+@softmax_exercise.instead_of("normalise")
+def divided_by_the_length(powers: Tensor, dim: int) -> Tensor:
+    """You divide the powers by the root of the sum of their squares.
+
+    Then each row is a vector of length 1, but its weights sum to more than 1. An average asks for a sum of 1.
+    """
+    return powers / powers.norm(dim=dim, keepdim=True)
+
+
+@softmax_exercise.misconception
+def always_dimension_one(scores: Tensor, dim: int) -> Tensor:
+    """You take the softmax along dimension 1, whatever `dim` says.
+
+    In a table (batch, class) that is the right one. The caller decides which dimension it is, and a single row has no
+    dimension 1 at all.
+    """
+    return softmax(scores, 1)
+
+
+@softmax_exercise.misconception
+def weights_squeezed(scores: Tensor, dim: int) -> Tensor:
+    """You drop the dimensions of size 1 from the result.
+
+    `squeeze()` takes away every such dimension, those of the caller included. The weights have the shape of the scores.
+    """
+    return softmax(scores, dim).squeeze()
+
+
+@softmax_exercise.misconception
+def base_of_two(scores: Tensor, dim: int) -> Tensor:
+    """You take powers of 2 instead of powers of e.
+
+    The weights are positive and sum to 1, but they are softer: a score that is higher by 1 counts 2 times as much, and
+    by the definition e times.
+    """
+    return softmax(scores * math.log(2), dim)
 
 
 @softmax_exercise.misconception
@@ -289,28 +413,34 @@ def three_queries_five_keys(similarity_scores: Any) -> Seen:
 
 
 @scores_exercise.probe
+def with_sizes_of_one(similarity_scores: Any) -> Seen:
+    """a batch of one, one query, one key, one component, each in turn"""
+    found = {}
+    for words, (batch, query, key, d_k) in one_of_each(sequence=2, query=3, key=5, component=7):
+        q, k = normal(batch, query, d_k, seed="q"), normal(batch, key, d_k, seed="k")
+        found[f"scores with {words}"] = similarity_scores(q, k)
+    return found
+
+
+@scores_exercise.probe
+def all_sizes_alike(similarity_scores: Any) -> Seen:
+    """a batch of four, four queries and four keys of width 4, so that a wrong axis still fits"""
+    return {"scores": similarity_scores(normal(4, 4, 4, seed="q"), normal(4, 4, 4, seed="k"))}
+
+
+@scores_exercise.probe
 def without_a_batch(similarity_scores: Any) -> Seen:
     """four queries and six keys, without a batch dimension"""
-    return {"scores": similarity_scores(normal(4, 3, seed="q"), normal(6, 3, seed="k"))}
+    return if_it_runs(lambda: {"scores": similarity_scores(normal(4, 3, seed="q"), normal(6, 3, seed="k"))})
 
 
 @scores_exercise.probe
 def two_batch_dimensions(similarity_scores: Any) -> Seen:
     """two batch dimensions before three queries and four keys"""
-    return {"scores": similarity_scores(normal(2, 5, 3, 6, seed="q"), normal(2, 5, 4, 6, seed="k"))}
+    return if_it_runs(lambda: {"scores": similarity_scores(normal(2, 5, 3, 6, seed="q"), normal(2, 5, 4, 6, seed="k"))})
 
 
-@scores_exercise.probe
-def as_many_queries_as_keys(similarity_scores: Any) -> Seen:
-    """four queries and four keys of width 4, so that a wrong axis still fits"""
-    return {"scores": similarity_scores(normal(4, 4, seed="q"), normal(4, 4, seed="k"))}
-
-
-scores_exercise.property(gradients(queries_and_keys))
-scores_exercise.property(keeps_inputs(queries_and_keys))
-scores_exercise.property(same_in(torch.float64, queries_and_keys))
-scores_exercise.property(same_in(torch.bfloat16, queries_and_keys))
-scores_exercise.property(other_device(queries_and_keys))
+usual(scores_exercise, queries_and_keys, alike=lambda: (normal(2, 4, 4, seed="q"), normal(2, 4, 4, seed="k")))
 
 
 @scores_exercise.misconception
@@ -351,6 +481,55 @@ def the_batch_turned_too(q: Tensor, k: Tensor) -> Tensor:
 
 
 @scores_exercise.misconception
+def first_two_dimensions_turned(q: Tensor, k: Tensor) -> Tensor:
+    """You turn the first two dimensions of k; with a batch in front these are not the ones.
+
+    Counted from the front, the keys are in another place for every number of batch dimensions. Counted from the back
+    they never move.
+    """
+    return q @ k.transpose(0, 1)
+
+
+@scores_exercise.misconception
+def for_one_batch_dimension(q: Tensor, k: Tensor) -> Tensor:
+    """Your code works for exactly one batch dimension.
+
+    `...` stands for any number of dimensions, and for none. `bmm`, dimensions counted from the front, and shapes that
+    are unpacked into three names fix their number; `@` and dimensions counted from the back do not.
+    """
+    return torch.bmm(q, k.transpose(1, 2))
+
+
+@scores_exercise.misconception
+def for_no_batch_dimension(q: Tensor, k: Tensor) -> Tensor:
+    """Your code works only without a batch.
+
+    `...` stands for any number of dimensions before the last two. `mm` and `t` know matrices alone; `@` multiplies the
+    last two dimensions and carries the others along.
+    """
+    return torch.mm(q, k.transpose(-2, -1))
+
+
+@scores_exercise.misconception
+def for_two_batch_dimensions(q: Tensor, k: Tensor) -> Tensor:
+    """Your code works for exactly two batch dimensions, as (batch, head) would be.
+
+    `...` stands for any number of dimensions, and for none. Count the two that you turn from the back.
+    """
+    return q @ k.transpose(2, 3)
+
+
+@scores_exercise.misconception
+def every_batch_with_every_batch(q: Tensor, k: Tensor) -> Tensor:
+    """You compare the queries of each sequence with the keys of all sequences.
+
+    A batch is a bundle of sequences that have nothing to do with each other. The leading dimensions of q and k are the
+    same, and go together.
+    """
+    return torch.tensordot(q, k, dims=([-1], [-1]))
+
+
+@scores_exercise.misconception
 def only_matching_positions(q: Tensor, k: Tensor) -> Tensor:
     """You compare query i with key i only.
 
@@ -376,6 +555,24 @@ def distance_instead_of_dot(q: Tensor, k: Tensor) -> Tensor:
     it is further away.
     """
     return -torch.cdist(q, k)
+
+
+@scores_exercise.misconception
+def scores_squeezed(q: Tensor, k: Tensor) -> Tensor:
+    """You drop the dimensions of size 1 from the result.
+
+    `squeeze()` takes away every such dimension. One query, one key and a batch of one are sizes like any other.
+    """
+    return similarity_scores(q, k).squeeze()
+
+
+@scores_exercise.misconception
+def sum_of_the_components(q: Tensor, k: Tensor) -> Tensor:
+    """You add the components of query and key where they should be multiplied.
+
+    A product is large where both components are, and negative where they disagree. A sum never asks whether they agree.
+    """
+    return (q.unsqueeze(-2) + k.unsqueeze(-3)).sum(dim=-1)
 
 
 @scores_exercise.misconception
@@ -429,37 +626,50 @@ def three_queries_over_five_keys(soft_lookup: Any) -> Seen:
 
 
 @lookup_exercise.probe
-def a_single_query(soft_lookup: Any) -> Seen:
-    """one query over six keys, without a batch dimension"""
-    return {"output": soft_lookup(normal(1, 3, seed="q"), normal(6, 3, seed="k"), normal(6, 2, seed="v"))}
+def looking_up_one_of_each(soft_lookup: Any) -> Seen:
+    """a batch of one, one query, one key, keys of width 1, values of width 1, each in turn"""
+    found = {}
+    for words, sizes in one_of_each(sequence=2, query=3, key=5, component=7, column=4):
+        batch, query, key, d_k, d_v = sizes
+        shapes = {"q": (query, d_k), "k": (key, d_k), "v": (key, d_v)}
+        found[f"output with {words}"] = soft_lookup(*(normal(batch, *s, seed=name) for name, s in shapes.items()))
+    return found
+
+
+def of_one_shape() -> tuple[Tensor, Tensor, Tensor]:
+    return normal(4, 4, 4, seed="q"), normal(4, 4, 4, seed="k"), normal(4, 4, 4, seed="v")
 
 
 @lookup_exercise.probe
 def square_shapes(soft_lookup: Any) -> Seen:
-    """four queries, four keys, width four, so that a wrong axis still fits"""
-    return {"output": soft_lookup(*(normal(4, 4, seed=name) for name in "qkv"))}
+    """a batch of four, four queries, four keys, width four, so that a wrong axis still fits"""
+    return {"output": soft_lookup(*of_one_shape())}
+
+
+@lookup_exercise.probe
+def of_loud_keys(soft_lookup: Any) -> Seen:
+    """keys so long that every score lies around 120 for the first query, around -120 for the second"""
+    q, k, v = queries_keys_values()
+    q[..., 0], k[..., 0] = torch.tensor([10.0, -10.0, 0.0]), 12.0
+    return {"output": soft_lookup(q, k, v)}
+
+
+@lookup_exercise.probe
+def outside_of_a_batch(soft_lookup: Any) -> Seen:
+    """three queries over six keys, without a batch dimension"""
+    return if_it_runs(
+        lambda: {"output": soft_lookup(normal(3, 4, seed="q"), normal(6, 4, seed="k"), normal(6, 2, seed="v"))}
+    )
 
 
 @lookup_exercise.probe
 def inside_two_batch_dimensions(soft_lookup: Any) -> Seen:
     """two batch dimensions"""
     shapes = {"q": (2, 3, 4, 6), "k": (2, 3, 5, 6), "v": (2, 3, 5, 7)}
-    return {"output": soft_lookup(*(normal(*shape, seed=name) for name, shape in shapes.items()))}
+    return if_it_runs(lambda: {"output": soft_lookup(*(normal(*shape, seed=name) for name, shape in shapes.items()))})
 
 
-@lookup_exercise.probe
-def of_loud_keys(soft_lookup: Any) -> Seen:
-    """keys so long that every score lies around 120"""
-    q, k, v = queries_keys_values()
-    q[..., 0], k[..., 0] = 10.0, 12.0
-    return {"output": soft_lookup(q, k, v)}
-
-
-lookup_exercise.property(gradients(queries_keys_values))
-lookup_exercise.property(keeps_inputs(queries_keys_values))
-lookup_exercise.property(same_in(torch.float64, queries_keys_values))
-lookup_exercise.property(same_in(torch.bfloat16, queries_keys_values))
-lookup_exercise.property(other_device(queries_keys_values))
+usual(lookup_exercise, queries_keys_values, alike=of_one_shape)
 
 
 @lookup_exercise.assembled
@@ -492,6 +702,43 @@ def softmax_over_the_first_dimension(scores: Tensor, dim: int) -> Tensor:
     they never move.
     """
     return softmax(scores, 0)
+
+
+@lookup_exercise.instead_of("weigh")
+def softmax_over_dimension_one(scores: Tensor, dim: int) -> Tensor:
+    """Your softmax runs over dimension 1, which are the keys only if there is no batch.
+
+    With one batch dimension it is the queries that compete. Counted from the back, the keys are always the last.
+    """
+    return softmax(scores, 1)
+
+
+@lookup_exercise.instead_of("weigh")
+def softmax_over_dimension_two(scores: Tensor, dim: int) -> Tensor:
+    """Your softmax runs over dimension 2, which are the keys only if there is exactly one batch dimension.
+
+    `...` stands for any number of dimensions, and for none. Counted from the back, the keys are always the last.
+    """
+    return softmax(scores, 2)
+
+
+@lookup_exercise.instead_of("weigh")
+def softmax_over_everything(scores: Tensor, dim: int) -> Tensor:
+    """Your weights sum to 1 over the whole tensor, not for each query.
+
+    Each query distributes its own attention over the keys: its row of weights sums to 1, whatever the other rows do.
+    """
+    return softmax(scores.flatten(), 0).view_as(scores)
+
+
+@lookup_exercise.instead_of("weigh")
+def shifted_by_one_maximum(scores: Tensor, dim: int) -> Tensor:
+    """You subtract the largest score of the whole tensor, not of each row.
+
+    A query whose scores all lie far below it is left with powers of 0, and 0/0 is NaN. Every row has its own maximum.
+    """
+    powers = (scores - scores.max()).exp()
+    return powers / powers.sum(-1, keepdim=True)
 
 
 @lookup_exercise.instead_of("weigh")
@@ -557,6 +804,44 @@ def scores_turned(q: Tensor, k: Tensor) -> Tensor:
     return keys_against_queries(q, k)
 
 
+@lookup_exercise.instead_of("compare")
+def lookup_for_one_batch_dimension(q: Tensor, k: Tensor) -> Tensor:
+    """Your code works for exactly one batch dimension.
+
+    `...` stands for any number of dimensions, and for none. `bmm`, dimensions counted from the front, and shapes that
+    are unpacked into three names fix their number; `@` and dimensions counted from the back do not.
+    """
+    return torch.bmm(q, k.transpose(1, 2))
+
+
+@lookup_exercise.instead_of("compare")
+def lookup_for_no_batch_dimension(q: Tensor, k: Tensor) -> Tensor:
+    """Your code works only without a batch.
+
+    `...` stands for any number of dimensions before the last two. `mm` and `t` know matrices alone; `@` multiplies the
+    last two dimensions and carries the others along.
+    """
+    return torch.mm(q, k.transpose(-2, -1))
+
+
+@lookup_exercise.instead_of("compare")
+def lookup_for_two_batch_dimensions(q: Tensor, k: Tensor) -> Tensor:
+    """Your code works for exactly two batch dimensions, as (batch, head) would be.
+
+    `...` stands for any number of dimensions, and for none. Count the two that you turn from the back.
+    """
+    return q @ k.transpose(2, 3)
+
+
+@lookup_exercise.instead_of("compare")
+def the_batch_turned_as_well(q: Tensor, k: Tensor) -> Tensor:
+    """You turn all dimensions of k, and the batch with them.
+
+    Without a batch that is right. With one, the batch dimension ends up last, where the keys belong.
+    """
+    return the_batch_turned_too(q, k)
+
+
 @lookup_exercise.instead_of("average")
 def averaged_twice(weights: Tensor, v: Tensor) -> Tensor:
     """You divide by the number of keys although the weights of a query already sum to 1.
@@ -574,6 +859,15 @@ def keys_averaged(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     values.
     """
     return softmax(similarity_scores(q, k), -1) @ k
+
+
+@lookup_exercise.misconception
+def output_squeezed(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """You drop the dimensions of size 1 from the result.
+
+    `squeeze()` takes away every such dimension. One query, one key and a batch of one are sizes like any other.
+    """
+    return soft_lookup(q, k, v).squeeze()
 
 
 @lookup_exercise.misconception
@@ -630,27 +924,67 @@ def a_batch_of_sequences(self_attention: Any) -> Seen:
 
 
 @self_attention_exercise.probe
-def one_sequence(self_attention: Any) -> Seen:
-    """one sequence of seven vectors, without a batch dimension"""
-    return {"output": seeded(self_attention(3, 2, 5))(normal(7, 3, seed="x"))}
+def with_widths_of_one(self_attention: Any) -> Seen:
+    """one sequence, sequences of one vector, d_model = 1, d_k = 1, d_v = 1, each in turn"""
+    found = {}
+    for words, sizes in one_of_each(sequence=2, vector=3, d_model=6, d_k=5, d_v=4):
+        batch, seq, d_model, d_k, d_v = sizes
+        found[f"output with {words}"] = seeded(self_attention(d_model, d_k, d_v))(normal(batch, seq, d_model, seed="x"))
+    return found
+
+
+def build_of_equal_widths(cls: Any) -> Any:
+    return seeded(cls(4, 4, 4))
+
+
+def square_sequence() -> tuple[Tensor]:
+    return (normal(4, 4, 4, seed="x"),)
 
 
 @self_attention_exercise.probe
 def equal_widths(self_attention: Any) -> Seen:
-    """d_model = d_k = d_v = 4, so that swapped projections still fit"""
-    return {"output": seeded(self_attention(4, 4, 4))(normal(5, 4, seed="x"))}
+    """d_model = d_k = d_v = 4, so that swapped projections still fit; four sequences of four vectors"""
+    return {"output": build_of_equal_widths(self_attention)(*square_sequence())}
+
+
+@self_attention_exercise.probe
+def of_loud_vectors(self_attention: Any) -> Seen:
+    """vectors so long that scores go into the hundreds"""
+    layer = seeded(self_attention(2, 2, 3))
+    with torch.no_grad():
+        for projection in (layer.q_proj, layer.k_proj):
+            projection.weight.copy_(torch.eye(2))
+    x = in_sixtyfourths(normal(2, 4, 2, seed="loud"))
+    x[..., 0] = torch.tensor([16.0, 16.0, 16.0, -16.0])  # scores of ±256 and what the second component adds
+    return {"output": layer(x)}
+
+
+@self_attention_exercise.probe
+def one_sequence(self_attention: Any) -> Seen:
+    """one sequence of seven vectors, without a batch dimension"""
+    return if_it_runs(lambda: {"output": seeded(self_attention(3, 2, 5))(normal(7, 3, seed="x"))})
 
 
 @self_attention_exercise.probe
 def inside_more_dimensions(self_attention: Any) -> Seen:
     """two batch dimensions, and vectors twice as long"""
-    return {"output": build_self_attention(self_attention)(normal(2, 3, 4, 6, seed="x", std=2.0))}
+    return if_it_runs(lambda: {"output": build_self_attention(self_attention)(normal(2, 3, 4, 6, seed="x", std=2.0))})
 
 
-self_attention_exercise.property(gradients(sequence, build_self_attention))
-self_attention_exercise.property(keeps_inputs(sequence, build_self_attention))
-self_attention_exercise.property(same_in(torch.float64, sequence, build_self_attention))
-self_attention_exercise.property(other_device(sequence, build_self_attention))
+usual(self_attention_exercise, sequence, build_self_attention)
+self_attention_exercise.property(keeps_inputs(square_sequence, build_of_equal_widths, "keeps_inputs_of_one_shape"))
+
+
+@self_attention_exercise.property
+def called_again(self_attention: Any) -> Seen:
+    """the same layer, called once more on sequences of another length
+
+    The first call is right and the second is not: the layer keeps something from one call to the next. What it gives
+    should depend on its weights and on x alone.
+    """
+    layer = build_self_attention(self_attention)
+    layer(*sequence())
+    return {"output of the second call": layer(normal(3, 5, 6, seed="x"))}
 
 
 @self_attention_exercise.misconception
@@ -759,6 +1093,92 @@ class SoftmaxOverTheFirstDimension(SelfAttention):
 
     def forward(self, x: Tensor) -> Tensor:
         return softmax(similarity_scores(self.q_proj(x), self.k_proj(x)), 0) @ self.v_proj(x)
+
+
+@self_attention_exercise.misconception
+class SoftmaxOverDimensionOne(SelfAttention):
+    """Your softmax runs over dimension 1, which are the keys only if there is no batch.
+
+    With one batch dimension it is the queries that compete. Counted from the back, the keys are always the last.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return softmax(similarity_scores(self.q_proj(x), self.k_proj(x)), 1) @ self.v_proj(x)
+
+
+@self_attention_exercise.misconception
+class ForOneBatchDimension(SelfAttention):
+    """Your layer works for exactly one batch dimension.
+
+    `...` stands for any number of dimensions, and for none. `bmm`, dimensions counted from the front, and shapes that
+    are unpacked into three names fix their number; `@` and dimensions counted from the back do not.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        scores = torch.bmm(self.q_proj(x), self.k_proj(x).transpose(1, 2))
+        return softmax(scores, -1) @ self.v_proj(x)
+
+
+@self_attention_exercise.misconception
+class ForNoBatchDimension(SelfAttention):
+    """Your layer works only for a single sequence, without a batch.
+
+    `...` stands for any number of dimensions before the last two. `mm` and `t` know matrices alone; `@` multiplies the
+    last two dimensions and carries the others along.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        scores = torch.mm(self.q_proj(x), self.k_proj(x).transpose(-2, -1))
+        return softmax(scores, -1) @ self.v_proj(x)
+
+
+@self_attention_exercise.misconception
+class OverflowingSoftmax(SelfAttention):
+    """Your weights overflow for large scores.
+
+    The exponential of a score above 88 is inf in float32, and inf/inf is NaN. Use the stable softmax that you built.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        powers = similarity_scores(self.q_proj(x), self.k_proj(x)).exp()
+        return powers / powers.sum(-1, keepdim=True) @ self.v_proj(x)
+
+
+@self_attention_exercise.misconception
+class ScaledAndFutureHidden(SelfAttention):
+    """You divide the scores by the square root of d_k, and let every element look only at itself and at those before.
+
+    That is a head of a language model, as later chapters build it. Here neither is asked for: the lookup is unscaled,
+    and every element looks at all of them.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        found = similarity_scores(self.q_proj(x), self.k_proj(x)) / math.sqrt(self.q_proj.out_features)
+        later = torch.ones(x.shape[-2], x.shape[-2], dtype=torch.bool, device=x.device).triu(1)
+        return softmax(found.masked_fill(later, -math.inf), -1) @ self.v_proj(x)
+
+
+@self_attention_exercise.misconception
+class ScaledByTheModelWidth(SelfAttention):
+    """You divide the scores by the square root of d_model.
+
+    No division is asked for here. Where the next chapter brings one in, it is by the width of the queries and keys,
+    since that is how many products a score adds up.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return soft_lookup(self.q_proj(x) / math.sqrt(x.shape[-1]), self.k_proj(x), self.v_proj(x))
+
+
+@self_attention_exercise.misconception
+class Squeezed(SelfAttention):
+    """You drop the dimensions of size 1 from the result.
+
+    `squeeze()` takes away every such dimension. A batch of one and a sequence of one are sizes like any other.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x).squeeze()
 
 
 @self_attention_exercise.misconception

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
-from proctor.forbid import BATCH_NORM, LAYER_NORM, RMS_NORM
-from proctor.inputs import normal, seeded
-from proctor.properties import gradients, keeps_inputs, other_device, same_in
+from proctor.forbid import BATCH_NORM, LAYER_NORM, RMS_NORM, Family
+from proctor.inputs import distinct, normal, number, seeded
+from proctor.properties import usual
 from qkv.model.norm import PostNorm, PreNorm, batch_norm, layer_norm, layer_norm_backward, rms_norm
 
 Seen = dict[str, Any]
@@ -22,6 +22,12 @@ def gains(d: int) -> Tensor:
 
 def shifts(d: int) -> Tensor:
     return normal(d, seed="beta", std=0.5)
+
+
+def ones_in_turn(seed: str) -> list[tuple[int, ...]]:
+    """Shapes of vectors in which each dimension in turn is 1: the first, the second, the width, all, the only one."""
+    a, b, d = distinct(4, 10, 3, seed=seed)  # of two components a gradient is all but 0
+    return [(1, b, d), (a, 1, d), (a, b, 1), (1, 1, 1), (1,)]
 
 
 # layer_norm -----------------------------------------------------------------------------------------------------------
@@ -39,13 +45,28 @@ layer = Exercise(
 
 
 def vectors() -> tuple[Tensor, Tensor, Tensor]:
-    return normal(2, 3, 5, seed="x", std=2.0), gains(5), shifts(5)
+    x = normal(2, 3, 5, seed="x", std=2.0)
+    x[1, 2] = 1.5  # nothing varies here: neither value nor gradient may become NaN
+    return x, gains(5), shifts(5)
+
+
+def vectors_of_one_shape() -> tuple[Tensor, ...]:
+    return normal(6, seed="x"), gains(6), shifts(6)
 
 
 @layer.probe
 def a_batch_of_vectors(layer_norm: Any) -> Seen:
-    """a batch of 2 × 3 vectors of five components"""
+    """a batch of 2 × 3 vectors of five components, the last of them constant"""
     return {"normalised": layer_norm(*vectors())}
+
+
+@layer.probe
+def sizes_of_one(layer_norm: Any) -> Seen:
+    """vectors in shapes that have sizes of 1"""
+    return {
+        f"normalised, shape {shape}": layer_norm(normal(*shape, seed="x"), gains(shape[-1]), shifts(shape[-1]))
+        for shape in ones_in_turn("layer")
+    }
 
 
 @layer.probe
@@ -82,15 +103,11 @@ def small_deviations(layer_norm: Any) -> Seen:
 
 @layer.probe
 def another_eps(layer_norm: Any) -> Seen:
-    """eps = 0.5"""
-    return {"normalised": layer_norm(*vectors(), eps=0.5)}
+    """an eps between 0.3 and 0.9"""
+    return {"normalised": layer_norm(*vectors(), eps=number(0.3, 0.9, seed="eps"))}
 
 
-layer.property(gradients(vectors))
-layer.property(keeps_inputs(vectors))
-layer.property(same_in(torch.float64, vectors))
-layer.property(same_in(torch.bfloat16, vectors))
-layer.property(other_device(vectors))
+usual(layer, vectors, alike=vectors_of_one_shape)
 
 
 def mean_of(x: Tensor) -> Tensor:
@@ -166,6 +183,24 @@ def divided_by_the_variance(variance: Tensor, eps: float) -> Tensor:
     return variance + eps
 
 
+@layer.instead_of("divisor")
+def squared_instead_of_rooted(variance: Tensor, eps: float) -> Tensor:
+    """You divide by the square of the variance, eps included; its root is asked for.
+
+    A power of 2 where 1/2 belongs: the larger the deviation, the smaller the result, by its fourth power.
+    """
+    return (variance + eps) ** 2
+
+
+@layer.instead_of("divisor")
+def root_of_the_deviation(variance: Tensor, eps: float) -> Tensor:
+    """You take the root of the deviation, which is a root already.
+
+    The variance has one root on the way to the deviation. With a second one, the result's deviation is √σ instead of 1.
+    """
+    return (variance.sqrt() + eps).sqrt()
+
+
 @layer.instead_of("centre")
 def not_centred(x: Tensor) -> Tensor:
     """You do not subtract the mean.
@@ -212,7 +247,39 @@ def shifted_before_the_gain(x: Tensor, gamma: Tensor, beta: Tensor, eps: float =
     return gamma * (layer_norm(x, torch.ones_like(gamma), torch.zeros_like(beta), eps) + beta)
 
 
+@layer.misconception
+def gain_and_shift_confused(x: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1e-5) -> Tensor:
+    """You multiply by beta and add gamma.
+
+    gamma is the gain, around 1, and multiplies; beta is the shift, around 0, and is added.
+    """
+    return layer_norm(x, beta, gamma, eps)
+
+
+@layer.misconception
+def eps_fixed(x: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1e-5) -> Tensor:
+    """Your eps is always 1e-5, whatever eps the caller asks for.
+
+    The argument has a default, and is an argument all the same: models differ in it.
+    """
+    return layer_norm(x, gamma, beta)
+
+
+@layer.misconception
+def over_the_second_dimension(x: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1e-5) -> Tensor:
+    """Your mean and variance are taken over the second dimension, which is the last one only in a batch of vectors.
+
+    `...` may be none, one or several dimensions. The components are always in the last: -1.
+    """
+    centred = x - x.mean(1, keepdim=True)
+    return gamma * centred / (centred.square().mean(1, keepdim=True) + eps).sqrt() + beta
+
+
 # layer_norm_backward --------------------------------------------------------------------------------------------------
+
+LAYER_NORM_BACKWARD = Family.of(
+    "torch's own way back through layer norm", contained=("native_layer_norm_backward", "layer_norm_backward")
+)
 
 backward = Exercise(
     layer_norm_backward,
@@ -223,23 +290,32 @@ backward = Exercise(
         "So the gradient with respect to x has no component along either.",
         "Call p = grad·gamma. Take from p its mean, and its component along u; divide what is left by σ.",
     ],
-    forbid=[LAYER_NORM],
+    forbid=[LAYER_NORM_BACKWARD],
 )
 
 
 def on_the_way_back() -> tuple[Tensor, Tensor, Tensor]:
-    return normal(2, 3, 5, seed="grad"), normal(2, 3, 5, seed="x", std=2.0), gains(5)
+    return normal(2, 3, 8, seed="grad"), normal(2, 3, 8, seed="x", std=2.0), gains(8)
+
+
+def gradients_of_one_shape() -> tuple[Tensor, ...]:
+    return normal(6, seed="grad"), normal(6, seed="x"), gains(6)
+
+
+def refuse(tensor: Tensor) -> Tensor:
+    raise RuntimeError("layer_norm_backward is asked for by hand: autograd and torch.func are not at work here")
 
 
 def three_gradients(backward: Any, *arguments: Any, **options: Any) -> Seen:
-    with torch.inference_mode():  # by hand: autograd is not at work here
+    by_hand = torch.autograd.graph.saved_tensors_hooks(refuse, refuse)  # whoever turns autograd on again hears of it
+    with torch.inference_mode(), by_hand:
         dx, dgamma, dbeta = backward(*arguments, **options)
     return {"dx": dx, "dgamma": dgamma, "dbeta": dbeta}
 
 
 @backward.probe
 def two_leading_dimensions(layer_norm_backward: Any) -> Seen:
-    """a batch of 2 × 3 vectors of five components"""
+    """a batch of 2 × 3 vectors of eight components"""
     return three_gradients(layer_norm_backward, *on_the_way_back())
 
 
@@ -264,13 +340,35 @@ def tiny_deviations(layer_norm_backward: Any) -> Seen:
 
 @backward.probe
 def with_another_eps(layer_norm_backward: Any) -> Seen:
-    """eps = 0.5"""
-    return three_gradients(layer_norm_backward, *on_the_way_back(), eps=0.5)
+    """an eps between 0.3 and 0.9"""
+    return three_gradients(layer_norm_backward, *on_the_way_back(), eps=number(0.3, 0.9, seed="eps"))
 
 
-backward.property(keeps_inputs(on_the_way_back))
-backward.property(same_in(torch.float64, on_the_way_back))
-backward.property(other_device(on_the_way_back))
+@backward.probe
+def a_large_mean_on_the_way_back(layer_norm_backward: Any) -> Seen:
+    """vectors with a mean of 100 and a deviation of 1"""
+    x = normal(3, 32, seed="x", mean=100.0)
+    return three_gradients(layer_norm_backward, normal(3, 32, seed="grad"), x, gains(32))
+
+
+@backward.probe
+def gradients_in_sizes_of_one(layer_norm_backward: Any) -> Seen:
+    """vectors in shapes that have sizes of 1"""
+    found: Seen = {}
+    for shape in ones_in_turn("backward"):
+        arguments = normal(*shape, seed="grad"), normal(*shape, seed="x"), gains(shape[-1])
+        result = three_gradients(layer_norm_backward, *arguments)
+        found |= {f"{name}, shape {shape}": value for name, value in result.items()}
+    return found
+
+
+# By hand, so its own gradient is not looked at; through numpy is welcome, which knows neither bfloat16 nor a GPU.
+usual(
+    backward,
+    on_the_way_back,
+    alike=gradients_of_one_shape,
+    without=("gradients", "in_bfloat16", "other_device"),
+)
 
 
 def parts(grad: Tensor, x: Tensor, gamma: Tensor, eps: float) -> tuple[Tensor, Tensor, Tensor]:
@@ -385,6 +483,70 @@ def left_to_autograd(grad: Tensor, x: Tensor, gamma: Tensor, eps: float = 1e-5) 
     return torch.autograd.grad(layer_norm(x, gamma, torch.zeros_like(gamma), eps), x, grad)
 
 
+@backward.misconception
+def left_to_torch_func(grad: Tensor, x: Tensor, gamma: Tensor, eps: float = 1e-5) -> Any:
+    """You let `torch.func` do it, and the probes run without it.
+
+    The exercise is the formula: three lines that you can derive with a pencil.
+    """
+    vjp: Any = torch.func.vjp
+    _, back = vjp(lambda x, gamma, beta: layer_norm(x, gamma, beta, eps), x, gamma, torch.zeros_like(gamma))
+    return back(grad)
+
+
+@backward.misconception
+def stretch_added(grad: Tensor, x: Tensor, gamma: Tensor, eps: float = 1e-5) -> Any:
+    """You add the component along the normalised vector where it is to be taken off.
+
+    Stretching x changes nothing, so nothing of the gradient may be left in that direction; with the wrong sign it
+    doubles.
+    """
+    sigma, unit, pull = parts(grad, x, gamma, eps)
+    return with_dx((pull - mean_of(pull) + unit * mean_of(pull * unit)) / sigma, grad, x, gamma, eps)
+
+
+@backward.misconception
+def gain_and_shift_exchanged(grad: Tensor, x: Tensor, gamma: Tensor, eps: float = 1e-5) -> Any:
+    """You return dbeta before dgamma.
+
+    The order is that of the arguments of the way forward: x, gamma, beta.
+    """
+    dx, dgamma, dbeta = layer_norm_backward(grad, x, gamma, eps)
+    return dx, dbeta, dgamma
+
+
+@backward.misconception
+def unbiased_on_the_way_back(grad: Tensor, x: Tensor, gamma: Tensor, eps: float = 1e-5) -> Any:
+    """Your σ has d - 1 under its sum of squares: the unbiased variance.
+
+    torch's `var` and `std` do so unless told otherwise. The way back uses the same σ as the way forward.
+    """
+    sigma = root(x.var(-1, keepdim=True), eps)
+    unit, pull = (x - mean_of(x)) / sigma, grad * gamma
+    dx = (pull - mean_of(pull) - unit * mean_of(pull * unit)) / sigma
+    d = x.shape[-1]
+    return dx, (grad * unit).reshape(-1, d).sum(0), grad.reshape(-1, d).sum(0)
+
+
+@backward.misconception
+def one_batch_dimension(grad: Tensor, x: Tensor, gamma: Tensor, eps: float = 1e-5) -> Any:
+    """You sum dgamma and dbeta over the first dimension only, which is right for a single batch dimension.
+
+    `...` may be none, one or several dimensions, and gamma serves them all: sum over everything but the last.
+    """
+    _, unit, _ = parts(grad, x, gamma, eps)
+    return layer_norm_backward(grad, x, gamma, eps)[0], (grad * unit).sum(0), grad.sum(0)
+
+
+@backward.misconception
+def eps_fixed_on_the_way_back(grad: Tensor, x: Tensor, gamma: Tensor, eps: float = 1e-5) -> Any:
+    """Your eps is always 1e-5, whatever eps the caller asks for.
+
+    σ has to be the one of the way forward, and eps is part of it.
+    """
+    return layer_norm_backward(grad, x, gamma)
+
+
 # batch_norm -----------------------------------------------------------------------------------------------------------
 
 batch = Exercise(
@@ -395,7 +557,7 @@ batch = Exercise(
         "In training mode the statistics are those of this very batch; no running averages.",
         "The variance is biased here as well: divide by the size of the batch.",
     ],
-    forbid=[BATCH_NORM, LAYER_NORM],
+    forbid=[BATCH_NORM],
 )
 
 
@@ -416,9 +578,13 @@ def square_batch(batch_norm: Any) -> Seen:
 
 
 @batch.probe
-def a_batch_of_one(batch_norm: Any) -> Seen:
-    """a batch of one vector"""
-    return {"normalised": batch_norm(normal(1, 3, seed="x"), gains(3), shifts(3))}
+def batches_with_sizes_of_one(batch_norm: Any) -> Seen:
+    """a batch of one vector, vectors of one component, and both"""
+    size, d = distinct(2, 9, 2, seed="sizes")
+    return {
+        f"normalised, shape {shape}": batch_norm(normal(*shape, seed="x"), gains(shape[1]), shifts(shape[1]))
+        for shape in [(1, d), (size, 1), (1, 1)]
+    }
 
 
 @batch.probe
@@ -429,15 +595,11 @@ def nearly_constant(batch_norm: Any) -> Seen:
 
 @batch.probe
 def another_eps_here(batch_norm: Any) -> Seen:
-    """eps = 0.5"""
-    return {"normalised": batch_norm(*a_batch(), eps=0.5)}
+    """an eps between 0.3 and 0.9"""
+    return {"normalised": batch_norm(*a_batch(), eps=number(0.3, 0.9, seed="eps"))}
 
 
-batch.property(gradients(a_batch))
-batch.property(keeps_inputs(a_batch))
-batch.property(same_in(torch.float64, a_batch))
-batch.property(same_in(torch.bfloat16, a_batch))
-batch.property(other_device(a_batch))
+usual(batch, a_batch)
 
 
 @batch.misconception
@@ -496,6 +658,60 @@ def gain_and_shift_unused(x: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1
     return batch_norm(x, torch.ones_like(gamma), torch.zeros_like(beta), eps)
 
 
+@batch.misconception
+def eps_left_out(x: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1e-5) -> Tensor:
+    """You leave eps out.
+
+    A component that is the same in the whole batch, a dead unit say, is then divided by 0; and so is a batch of one.
+    """
+    return gamma * (x - x.mean(0)) / x.var(0, unbiased=False).sqrt() + beta
+
+
+@batch.misconception
+def mean_kept(x: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1e-5) -> Tensor:
+    """You divide by the deviation, but do not subtract the mean.
+
+    Each component keeps its offset. After batch norm it has the mean that beta says, and no other.
+    """
+    return gamma * x / (x.var(0, unbiased=False) + eps).sqrt() + beta
+
+
+@batch.misconception
+def shifted_before_the_stretch(x: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1e-5) -> Tensor:
+    """You add beta before you multiply by gamma.
+
+    The shift is then stretched as well. Multiply first, add afterwards.
+    """
+    return gamma * (batch_norm(x, torch.ones_like(gamma), torch.zeros_like(beta), eps) + beta)
+
+
+@batch.misconception
+def stretched_before_normalising(x: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1e-5) -> Tensor:
+    """You stretch and shift x first and normalise it afterwards.
+
+    Normalising undoes both: only the sign of gamma is left. Gain and shift come last.
+    """
+    return batch_norm(gamma * x + beta, torch.ones_like(gamma), torch.zeros_like(beta), eps)
+
+
+@batch.misconception
+def squared_where_a_root_belongs(x: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1e-5) -> Tensor:
+    """You divide by the square of the variance, eps included; its root is asked for.
+
+    A power of 2 where 1/2 belongs: the larger the deviation, the smaller the result, by its fourth power.
+    """
+    return gamma * (x - x.mean(0)) / (x.var(0, unbiased=False) + eps) ** 2 + beta
+
+
+@batch.misconception
+def eps_always_the_same(x: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1e-5) -> Tensor:
+    """Your eps is always 1e-5, whatever eps the caller asks for.
+
+    The argument has a default, and is an argument all the same: models differ in it.
+    """
+    return batch_norm(x, gamma, beta)
+
+
 # rms_norm -------------------------------------------------------------------------------------------------------------
 
 rms = Exercise(
@@ -506,7 +722,7 @@ rms = Exercise(
         "Nothing is centred and nothing is shifted: there is no mean to subtract and no beta to add.",
         "It is the mean of the squares, not their sum, and eps goes under the root.",
     ],
-    forbid=[RMS_NORM, LAYER_NORM],
+    forbid=[RMS_NORM],
 )
 
 
@@ -533,6 +749,15 @@ def a_square_batch(rms_norm: Any) -> Seen:
 
 
 @rms.probe
+def vectors_with_sizes_of_one(rms_norm: Any) -> Seen:
+    """vectors in shapes that have sizes of 1"""
+    return {
+        f"normalised, shape {shape}": rms_norm(normal(*shape, seed="x"), gains(shape[-1]))
+        for shape in ones_in_turn("rms")
+    }
+
+
+@rms.probe
 def tiny_vectors(rms_norm: Any) -> Seen:
     """vectors so small that eps decides"""
     return {"normalised": rms_norm(normal(3, 6, seed="x", std=1e-3), torch.ones(6))}
@@ -540,15 +765,15 @@ def tiny_vectors(rms_norm: Any) -> Seen:
 
 @rms.probe
 def a_large_eps(rms_norm: Any) -> Seen:
-    """eps = 0.5"""
-    return {"normalised": rms_norm(*vectors_and_gains(), eps=0.5)}
+    """an eps between 0.3 and 0.9"""
+    return {"normalised": rms_norm(*vectors_and_gains(), eps=number(0.3, 0.9, seed="eps"))}
 
 
-rms.property(gradients(vectors_and_gains))
-rms.property(keeps_inputs(vectors_and_gains))
-rms.property(same_in(torch.float64, vectors_and_gains))
-rms.property(same_in(torch.bfloat16, vectors_and_gains))
-rms.property(other_device(vectors_and_gains))
+def vector_and_gain_of_one_shape() -> tuple[Tensor, Tensor]:
+    return normal(6, seed="x"), gains(6)
+
+
+usual(rms, vectors_and_gains, alike=vector_and_gain_of_one_shape)
 
 
 @rms.misconception
@@ -614,6 +839,70 @@ def over_all_vectors(x: Tensor, gamma: Tensor, eps: float = 1e-6) -> Tensor:
     return gamma * x / (x.square().mean() + eps).sqrt()
 
 
+@rms.misconception
+def no_eps_at_all(x: Tensor, gamma: Tensor, eps: float = 1e-6) -> Tensor:
+    """You leave eps out.
+
+    Some libraries scale the vector to the length √d and have no eps, or one so small that it never acts. Here it is
+    an argument, and decides for very small vectors.
+    """
+    return gamma * x / x.square().mean(-1, keepdim=True).sqrt()
+
+
+@rms.misconception
+def one_added_to_the_gain(x: Tensor, gamma: Tensor, eps: float = 1e-6) -> Tensor:
+    """You multiply by 1 + gamma.
+
+    Gemma's code does so, with gains that start at 0. Here gamma is the gain itself.
+    """
+    return rms_norm(x, 1 + gamma, eps)
+
+
+@rms.misconception
+def across_the_vectors(x: Tensor, gamma: Tensor, eps: float = 1e-6) -> Tensor:
+    """Your mean of the squares is taken over the first dimension, across vectors.
+
+    No vector's result may depend on its neighbours: the mean is over the last dimension.
+    """
+    return gamma * x / (x.square().mean(0, keepdim=True) + eps).sqrt()
+
+
+@rms.misconception
+def stretched_first(x: Tensor, gamma: Tensor, eps: float = 1e-6) -> Tensor:
+    """You multiply by gamma before you normalise.
+
+    The root mean square is then that of the stretched vector, and divides most of the gain away again.
+    """
+    return rms_norm(gamma * x, torch.ones_like(gamma), eps)
+
+
+@rms.misconception
+def square_of_the_mean(x: Tensor, gamma: Tensor, eps: float = 1e-6) -> Tensor:
+    """You square the mean; it is the mean of the squares that is asked for.
+
+    The mean of a vector may be near 0 however large its entries are. Square first, then average.
+    """
+    return gamma * x / (x.mean(-1, keepdim=True).square() + eps).sqrt()
+
+
+@rms.misconception
+def eps_not_the_callers(x: Tensor, gamma: Tensor, eps: float = 1e-6) -> Tensor:
+    """Your eps is always 1e-6, whatever eps the caller asks for.
+
+    The argument has a default, and is an argument all the same: models differ in it.
+    """
+    return rms_norm(x, gamma)
+
+
+@rms.misconception
+def along_the_second_dimension(x: Tensor, gamma: Tensor, eps: float = 1e-6) -> Tensor:
+    """Your mean of the squares is taken over the second dimension, which is the last one only in a batch of vectors.
+
+    `...` may be none, one or several dimensions. The components are always in the last: -1.
+    """
+    return gamma * x / (x.square().mean(1, keepdim=True) + eps).sqrt()
+
+
 # PreNorm and PostNorm -------------------------------------------------------------------------------------------------
 
 
@@ -632,6 +921,21 @@ def around_linear(cls: Any) -> Any:
 
 def stream() -> tuple[Tensor]:
     return (normal(2, 3, 5, seed="x", std=2.0, mean=0.5),)
+
+
+def stream_and_shifts() -> tuple[Tensor, Tensor, Tensor]:
+    return normal(3, 5, seed="x"), normal(3, 5, seed="a"), normal(3, 5, seed="b")
+
+
+def turned_and_halved(x: Tensor) -> Tensor:
+    return x.flip(-1) / 2
+
+
+class Halving:
+    """A sublayer that is neither a function nor a module, and takes more than tensors."""
+
+    def __call__(self, x: Tensor, mask: Tensor | None, times: int) -> Tensor:
+        return x.flip(-1).sin() / 2**times + (0.0 if mask is None else mask)
 
 
 def look_at(exercise: Exercise) -> None:
@@ -658,10 +962,39 @@ def look_at(exercise: Exercise) -> None:
         """one vector of four components"""
         return {"output": seeded(wrapper(4, squash))(normal(4, seed="x", std=3.0))}
 
-    exercise.property(gradients(stream, around_linear))
-    exercise.property(keeps_inputs(stream, around_squash))
-    exercise.property(same_in(torch.float64, stream, around_linear))
-    exercise.property(other_device(stream, around_linear))
+    @exercise.probe
+    def around_an_object(wrapper: Any) -> Seen:
+        """a sublayer that takes None and a number"""
+        return {"output": seeded(wrapper(6, Halving()))(normal(2, 6, seed="x", std=2.0), None, 2)}
+
+    @exercise.probe
+    def in_sizes_of_one(wrapper: Any) -> Seen:
+        """streams in shapes that have sizes of 1"""
+        return {
+            f"output, shape {shape}": seeded(wrapper(shape[-1], squash))(normal(*shape, seed="x", std=2.0))
+            for shape in ones_in_turn("stream")
+        }
+
+    usual(exercise, stream, around_linear)
+
+    @exercise.property
+    def keeps_the_stream_and_the_arguments(wrapper: Any) -> Seen:
+        """inputs of one shape that the caller goes on using
+
+        You write into a tensor that you were given. The caller still needs it: compute a new one instead.
+        """
+        arguments = stream_and_shifts()
+        around_squash(wrapper)(*arguments)
+        return {f"argument {i} after the call": argument for i, argument in enumerate(arguments)}
+
+    @exercise.property
+    def where_eps_decides(wrapper: Any) -> Seen:
+        """a stream that hardly varies, so that eps decides
+
+        On vectors that hardly vary, where eps decides, your numbers differ. The norm is `nn.LayerNorm(d_model)`, whose
+        eps is 1e-5.
+        """
+        return {"output": seeded(wrapper(5, turned_and_halved))(normal(4, 5, seed="x", std=3e-3))}
 
 
 pre = Exercise(
@@ -743,6 +1076,50 @@ class ArgumentsDropped(PreNorm):
         return x + self.sublayer(self.norm(x))
 
 
+@pre.misconception
+class ArgumentsInOnePiece(PreNorm):
+    """You hand the further arguments on as one tuple.
+
+    The sublayer takes them one by one: the star that packed them in the signature unpacks them in the call.
+    """
+
+    def forward(self, x: Tensor, *args: Any) -> Tensor:
+        return x + self.sublayer(self.norm(x), args)
+
+
+@pre.misconception
+class NormalisedOnBothSides(PreNorm):
+    """You normalise what goes into the sublayer and what comes out of it.
+
+    Some models do so. In pre-norm what the sublayer says is added as it is, so that it can be loud or quiet.
+    """
+
+    def forward(self, x: Tensor, *args: Any) -> Tensor:
+        return x + self.norm(self.sublayer(self.norm(x), *args))
+
+
+@pre.misconception
+class NormalisedAtTheEndToo(PreNorm):
+    """You normalise what goes into the sublayer, and then the sum as well.
+
+    The norm comes once, before the sublayer; normalised again, the stream is not a free way any more.
+    """
+
+    def forward(self, x: Tensor, *args: Any) -> Tensor:
+        return self.norm(x + self.sublayer(self.norm(x), *args))
+
+
+@pre.misconception
+class WaysExchanged(PreNorm):
+    """You normalise the way around and let the sublayer read x as it is.
+
+    It is the other way round: the sublayer reads the normalised x, and what is added at the end is x itself.
+    """
+
+    def forward(self, x: Tensor, *args: Any) -> Tensor:
+        return self.norm(x) + self.sublayer(x, *args)
+
+
 post = Exercise(
     PostNorm,
     section="Before or after",
@@ -819,3 +1196,47 @@ class FurtherArgumentsDropped(PostNorm):
 
     def forward(self, x: Tensor, *args: Any) -> Tensor:
         return self.norm(x + self.sublayer(x))
+
+
+@post.misconception
+class FurtherArgumentsInOnePiece(PostNorm):
+    """You hand the further arguments on as one tuple.
+
+    The sublayer takes them one by one: the star that packed them in the signature unpacks them in the call.
+    """
+
+    def forward(self, x: Tensor, *args: Any) -> Tensor:
+        return self.norm(x + self.sublayer(x, args))
+
+
+@post.misconception
+class StreamAloneNormalised(PostNorm):
+    """You normalise x, and add the sublayer's answer afterwards.
+
+    The norm belongs around the whole sum, so that what leaves the block has a known size.
+    """
+
+    def forward(self, x: Tensor, *args: Any) -> Tensor:
+        return self.norm(x) + self.sublayer(x, *args)
+
+
+@post.misconception
+class SummandsNormalised(PostNorm):
+    """You normalise both summands instead of their sum.
+
+    Then x and the sublayer's answer always weigh the same, however little the sublayer has to say.
+    """
+
+    def forward(self, x: Tensor, *args: Any) -> Tensor:
+        return self.norm(x) + self.norm(self.sublayer(x, *args))
+
+
+@post.misconception
+class AnswerNormalisedToo(PostNorm):
+    """You normalise the sublayer's answer, and then the sum.
+
+    The norm comes once, at the end: how much the sublayer says is its own business.
+    """
+
+    def forward(self, x: Tensor, *args: Any) -> Tensor:
+        return self.norm(x + self.norm(self.sublayer(x, *args)))

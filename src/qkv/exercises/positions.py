@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
-from proctor.inputs import integers, normal, uniform
-from proctor.properties import gradients, keeps_inputs, other_device, same_in
+from proctor.inputs import distinct, integers, normal, number, permutation, whole
+from proctor.properties import DTYPES, default_dtype, follows_default_dtype, in_either_default, usual
 from qkv.model.positions import (
     alibi_bias,
     piece_kinds,
@@ -25,29 +25,31 @@ from qkv.model.positions import (
 Seen = dict[str, Any]
 
 
+# what cannot be asked of a function without floating input
+FLOATING = ("gradients", *(f"in_{str(dtype).removeprefix('torch.')}" for dtype in DTYPES))
+
+
 def drawn_base() -> float:
-    return float(uniform(1, seed="base", low=20.0, high=90.0))
+    return number(20.0, 90.0, seed="base")
 
 
-def drawn_number(low: int, high: int, seed: str) -> int:
-    return int(integers(low, high, 1, seed=seed))
+def even(low: int, high: int, count: int, seed: str) -> list[int]:
+    """Different even numbers from low (included) to high (excluded)."""
+    return [2 * half for half in distinct(low // 2, high // 2, count, seed=seed)]
 
 
 def in_float64_by_default(make: Callable[[Any], Tensor]) -> Callable[[Any], Seen]:
-    """A property probe: has the result torch's default dtype, whatever that is? Digits count to float32's precision."""
+    """A property probe: is the result float32, or of torch's default dtype, and the same where that is float64?"""
 
     def in_the_default_dtype(implementation: Any) -> Seen:
         """float64 as torch's default dtype
 
-        Your result does not follow torch's default dtype. Look for a fixed dtype or a `.float()` in the result.
+        With float64 as torch's default dtype your result is neither float64 nor float32, or its numbers are not right.
         """
-        before = torch.get_default_dtype()
-        torch.set_default_dtype(torch.float64)
-        try:
-            result = make(implementation)
-        finally:
-            torch.set_default_dtype(before)
-        return {"is float64": result.dtype == torch.float64, "result": result.float()}
+        with default_dtype(torch.float64):
+            result = in_either_default(make(implementation))
+        # no input is float64, so nobody is told of digits that float64 would have
+        return {"is float64 or float32": result.dtype == torch.float64, "result": result.float()}
 
     return in_the_default_dtype
 
@@ -72,33 +74,42 @@ sinusoids_exercise = Exercise(
 
 
 @sinusoids_exercise.probe
-def nine_codes_of_width_six(sinusoidal_positions: Any) -> Seen:
-    """nine positions, width 6"""
-    return {"codes": sinusoidal_positions(9, 6)}
+def codes_of_two_widths(sinusoidal_positions: Any) -> Seen:
+    """some positions, in two widths"""
+    (length, longer), (width, wider) = distinct(5, 20, 2, seed="lengths"), even(4, 20, 2, seed="widths")
+    return {"codes": sinusoidal_positions(length, width), "codes of another width": sinusoidal_positions(longer, wider)}
 
 
 @sinusoids_exercise.probe
 def one_clock(sinusoidal_positions: Any) -> Seen:
-    """thirteen positions, width 2: a single pair"""
-    return {"codes": sinusoidal_positions(13, 2)}
+    """width 2: a single pair, for two lengths"""
+    return {f"codes {i}": sinusoidal_positions(n, 2) for i, n in enumerate(distinct(7, 30, 2, seed="clock"))}
 
 
 @sinusoids_exercise.probe
 def codes_of_another_base(sinusoidal_positions: Any) -> Seen:
-    """seven positions, width 8, another base"""
-    return {"codes": sinusoidal_positions(7, 8, base=drawn_base())}
+    """some positions, width 8, another base"""
+    return {"codes": sinusoidal_positions(whole(6, 12, seed="length"), 8, base=drawn_base())}
 
 
 @sinusoids_exercise.probe
 def wider_than_long(sinusoidal_positions: Any) -> Seen:
-    """five positions, width 32"""
-    return {"codes": sinusoidal_positions(5, 32)}
+    """five positions, and a code that is much wider"""
+    width, wider = even(24, 60, 2, seed="wide")
+    return {"codes": sinusoidal_positions(5, width), "wider codes": sinusoidal_positions(5, wider, 10000.0)}
 
 
 @sinusoids_exercise.probe
 def the_first_position_alone(sinusoidal_positions: Any) -> Seen:
-    """position 0 alone, width 10"""
-    return {"codes": sinusoidal_positions(1, 10)}
+    """position 0 alone, in three widths"""
+    return {f"codes {i}": sinusoidal_positions(1, d) for i, d in enumerate(even(2, 30, 3, seed="alone"))}
+
+
+@sinusoids_exercise.probe
+def a_hundred_positions(sinusoidal_positions: Any) -> Seen:
+    """about a hundred positions, with a base of millions"""
+    base = number(1e6, 1e7, seed="large base")
+    return {"codes": sinusoidal_positions(whole(90, 120, seed="hundred"), 6, base)}
 
 
 def some_codes(sinusoidal_positions: Any) -> Tensor:
@@ -106,6 +117,7 @@ def some_codes(sinusoidal_positions: Any) -> Tensor:
 
 
 sinusoids_exercise.property(in_float64_by_default(some_codes))
+sinusoids_exercise.remark(follows_default_dtype(some_codes))
 
 
 def from_zero(length: int) -> Tensor:
@@ -220,15 +232,51 @@ def counted_from_one(length: int) -> Tensor:
     return from_zero(length) + 1
 
 
+@sinusoids_exercise.instead_of("frequencies")
+def doubled_again(d_model: int, base: float) -> Tensor:
+    """Your exponent is 4i/d_model: the 2 of 2i is in it twice.
+
+    Where a loop or `arange` runs over 0, 2, 4, … its number is 2i already. The exponent should run from 0 to nearly 1.
+    """
+    return one_per_pair(d_model, base) ** 2
+
+
+@sinusoids_exercise.misconception
+def halves_with_both_ends(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+    """All sines come before all cosines, and the exponents run from 0 to 1 with both ends included.
+
+    That is the layout of the first implementation, and several libraries kept it. The paper's formula, which is asked
+    for here, has the pairs side by side and the exponents 2i/d_model.
+    """
+    half = d_model // 2
+    step = math.log(base) / (half - 1)  # width 2 divides by 0, as it does there
+    angles = from_zero(length)[:, None] * torch.exp(-step * torch.arange(half, dtype=torch.float64))
+    return sines_then_cosines(angles).to(torch.get_default_dtype())
+
+
+def each_column_its_own(length: int, d_model: int, base: float, exponent: Tensor) -> Tensor:
+    angles = from_zero(length)[:, None] * base**-exponent
+    even_column = torch.arange(d_model) % 2 == 0
+    return torch.where(even_column, angles.sin(), angles.cos()).to(torch.get_default_dtype())
+
+
 @sinusoids_exercise.misconception
 def a_clock_for_every_column(length: int, d_model: int, base: float = 10000.0) -> Tensor:
-    """Every column has an angle of its own: you use the column's number where the pair's belongs.
+    """Every column has an angle of its own: you use the column's number where 2i belongs.
 
     A sine and a cosine of different angles are no hand of a clock; only two of the same angle turn together.
     """
-    column = torch.arange(d_model, dtype=torch.float64)
-    angles = from_zero(length)[:, None] * base ** (-column / d_model)
-    return torch.where(column % 2 == 0, angles.sin(), angles.cos()).to(torch.get_default_dtype())
+    return each_column_its_own(length, d_model, base, torch.arange(d_model, dtype=torch.float64) / d_model)
+
+
+@sinusoids_exercise.misconception
+def the_columns_number_for_i(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+    """Every column has an angle of its own: you use the column's number c as the i of 2i/d_model.
+
+    i counts pairs: columns 2i and 2i+1 share the exponent 2i/d_model. A sine and a cosine of different angles are no
+    hand of a clock; only two of the same angle turn together.
+    """
+    return each_column_its_own(length, d_model, base, 2 * torch.arange(d_model, dtype=torch.float64) / d_model)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -250,33 +298,37 @@ shift_exercise = Exercise(
 
 
 @shift_exercise.probe
-def three_on_in_width_six(shift_matrix: Any) -> Seen:
-    """k = 3, width 6"""
-    return {"matrix": shift_matrix(3, 6)}
+def on_in_two_widths(shift_matrix: Any) -> Seen:
+    """some steps on, in two widths"""
+    (k, further), (width, wider) = distinct(2, 20, 2, seed="on"), even(4, 16, 2, seed="widths")
+    return {"matrix": shift_matrix(k, width), "matrix of another width": shift_matrix(further, wider)}
 
 
 @shift_exercise.probe
-def no_step_at_all(shift_matrix: Any) -> Seen:
-    """k = 0, width 4"""
-    return {"matrix": shift_matrix(0, 4)}
+def no_step_and_one_step(shift_matrix: Any) -> Seen:
+    """k = 0 and k = 1, in two widths"""
+    width, wider = even(2, 16, 2, seed="none")
+    return {"matrix for 0": shift_matrix(0, width), "matrix for 1": shift_matrix(1, wider)}
 
 
 @shift_exercise.probe
 def backwards(shift_matrix: Any) -> Seen:
-    """a negative k, width 8"""
-    return {"matrix": shift_matrix(-drawn_number(2, 12, "back"), 8)}
+    """a negative k, in two widths"""
+    (k, further), (width, wider) = distinct(2, 20, 2, seed="back"), even(4, 16, 2, seed="widths back")
+    return {"matrix": shift_matrix(-k, width), "matrix of another width": shift_matrix(-further, wider)}
 
 
 @shift_exercise.probe
 def some_steps_of_one_pair(shift_matrix: Any) -> Seen:
-    """a drawn k, width 2: a single pair"""
-    return {"matrix": shift_matrix(drawn_number(4, 30, "steps"), 2)}
+    """two values of k, width 2: a single pair"""
+    return {f"matrix {i}": shift_matrix(k, 2) for i, k in enumerate(distinct(4, 40, 2, seed="steps"))}
 
 
 @shift_exercise.probe
 def shift_with_another_base(shift_matrix: Any) -> Seen:
-    """k = 5, width 10, another base"""
-    return {"matrix": shift_matrix(5, 10, base=drawn_base())}
+    """some steps on and one back, width 10, another base"""
+    base, k = drawn_base(), whole(3, 15, seed="k")
+    return {"matrix": shift_matrix(k, 10, base=base), "matrix for -1": shift_matrix(-1, 10, base)}
 
 
 def some_matrix(shift_matrix: Any) -> Tensor:
@@ -284,6 +336,7 @@ def some_matrix(shift_matrix: Any) -> Tensor:
 
 
 shift_exercise.property(in_float64_by_default(some_matrix))
+shift_exercise.remark(follows_default_dtype(some_matrix))
 
 
 def turn_on(angles: Tensor) -> Tensor:
@@ -355,6 +408,33 @@ def base_of_the_shift_ignored(d_model: int, base: float) -> Tensor:
     return one_per_pair(d_model, 10000.0)
 
 
+@shift_exercise.instead_of("frequencies")
+def blocks_in_whole_turns(d_model: int, base: float) -> Tensor:
+    """Your angles carry a factor of 2π, so every step is a whole turn of the first pair: its block says nothing.
+
+    The frequencies are in radians as they stand: the first pair needs 2π ≈ 6.3 positions for a turn.
+    """
+    return whole_turns(d_model, base)
+
+
+@shift_exercise.instead_of("frequencies")
+def blocks_that_speed_up(d_model: int, base: float) -> Tensor:
+    """Your blocks turn faster with i: a sign in the exponent is missing.
+
+    The first pair should be the fastest: pair i turns by k·base^(-2i/d_model).
+    """
+    return frequencies_that_rise(d_model, base)
+
+
+@shift_exercise.instead_of("frequencies")
+def blocks_doubled_again(d_model: int, base: float) -> Tensor:
+    """Your exponent is 4i/d_model: the 2 of 2i is in it twice.
+
+    Where a loop or `arange` runs over 0, 2, 4, … its number is 2i already.
+    """
+    return doubled_again(d_model, base)
+
+
 @shift_exercise.instead_of("place")
 def blocks_across_the_halves(blocks: Tensor) -> Tensor:
     """Your matrix joins column i with column i + d_model/2, as if all sines came first and all cosines after them.
@@ -406,23 +486,24 @@ rotate_exercise = Exercise(
 
 
 def vectors_and_positions() -> tuple[Tensor, Tensor]:
-    return normal(2, 5, 8, seed="x"), torch.arange(5)
+    return normal(2, 5, 8, seed="x"), integers(0, 30, 5, seed="positions")
 
 
 def vectors_far_out() -> tuple[Tensor, Tensor]:
-    return normal(3, 4, 6, seed="far"), torch.tensor([0, 399, 7, 317])
+    """At positions of some hundreds that bfloat16 does not have: they are odd."""
+    return normal(3, 4, 6, seed="far"), 1 + 2 * integers(130, 200, 4, seed="far out")
 
 
 @rotate_exercise.probe
 def five_vectors_in_order(rotate: Any) -> Seen:
     """five vectors of width 8 at positions 0 … 4, in a batch of two"""
-    return {"rotated": rotate(*vectors_and_positions())}
+    return {"rotated": rotate(normal(2, 5, 8, seed="in order"), torch.arange(5))}
 
 
 @rotate_exercise.probe
 def positions_in_any_order(rotate: Any) -> Seen:
     """six vectors of width 4 at positions in no order, without a batch dimension"""
-    return {"rotated": rotate(normal(6, 4, seed="x"), integers(0, 60, 6, seed="positions"))}
+    return {"rotated": rotate(normal(6, 4, seed="x"), torch.tensor(distinct(0, 60, 6, seed="positions")))}
 
 
 @rotate_exercise.probe
@@ -434,42 +515,57 @@ def a_single_pair(rotate: Any) -> Seen:
 @rotate_exercise.probe
 def rotation_of_another_base(rotate: Any) -> Seen:
     """two batch dimensions, width 10, another base"""
-    return {"rotated": rotate(normal(2, 3, 4, 10, seed="x"), integers(0, 40, 4, seed="positions"), base=drawn_base())}
+    return {"rotated": rotate(normal(2, 3, 4, 10, seed="x"), integers(1, 40, 4, seed="positions"), base=drawn_base())}
 
 
 @rotate_exercise.probe
-def all_at_position_zero(rotate: Any) -> Seen:
-    """three vectors, all at position 0"""
-    return {"rotated": rotate(normal(3, 6, seed="x"), torch.zeros(3, dtype=torch.int64))}
+def all_at_one_position(rotate: Any) -> Seen:
+    """three vectors, all at position 0, then all at another one"""
+    return {
+        "rotated at 0": rotate(normal(3, 6, seed="x"), torch.zeros(3, dtype=torch.int64)),
+        "rotated elsewhere": rotate(normal(3, 6, seed="x"), integers(5, 50, 1, seed="position").repeat(3)),
+    }
 
 
-rotate_exercise.property(gradients(vectors_and_positions))
-rotate_exercise.property(keeps_inputs(vectors_and_positions))
-rotate_exercise.property(other_device(vectors_and_positions))
+@rotate_exercise.probe
+def sizes_of_one_to_rotate(rotate: Any) -> Seen:
+    """a single vector, a single sequence, a single head"""
+    return {
+        "rotated vector": rotate(normal(1, 4, seed="vector"), integers(3, 40, 1, seed="alone")),
+        "rotated sequence": rotate(normal(1, 5, 6, seed="sequence"), integers(0, 40, 5, seed="five")),
+        "rotated newest vectors": rotate(normal(3, 1, 6, seed="newest"), integers(3, 40, 1, seed="newest")),
+        "rotated head": rotate(normal(2, 1, 3, 4, seed="head"), integers(0, 40, 3, seed="three")),
+        "rotated pair": rotate(normal(1, 1, 2, seed="pair"), integers(3, 40, 1, seed="pair")),
+    }
 
 
-@rotate_exercise.property
-def of_bfloat16_vectors_far_out(rotate: Any) -> Seen:
-    """bfloat16 vectors at positions of some hundreds
+usual(rotate_exercise, vectors_and_positions, without=["in_float16", "in_bfloat16"])
 
-    With bfloat16 vectors your result is not bfloat16, or it is far from what float32 gives for the same vectors.
+
+def far_out_in(dtype: torch.dtype, nearness: float) -> Callable[[Any], Seen]:
+    """A property probe: angles of hundreds need float32, whatever the vectors are.
+
+    How angles in a short dtype go wrong depends on every rounding, so what is compared is whether the result is near.
     """
-    x, positions = vectors_far_out()
-    short = rotate(x.bfloat16(), positions)
-    long = rotate(x.bfloat16().float(), positions)
-    close = bool((short.float() - long).abs().max() < 0.03 * long.abs().max())
-    return {"is bfloat16": short.dtype == torch.bfloat16, "as in float32, but for rounding": close}
+    name = str(dtype).removeprefix("torch.")
 
+    def far_out(implementation: Any) -> Seen:
+        x, positions = vectors_far_out()
+        short = implementation(x.to(dtype), positions)
+        long = implementation(x.to(dtype).float(), positions)
+        close = bool((short.float() - long).abs().max() < nearness * long.abs().max())
+        return {f"is {name}": short.dtype == dtype, "as in float32, but for rounding": close}
 
-@rotate_exercise.property
-def of_float64_vectors(rotate: Any) -> Seen:
-    """float64 vectors
+    far_out.__name__ = f"in_{name}_far_out"
+    far_out.__doc__ = f"""{name} vectors at positions of some hundreds
 
-    Your code does not keep the dtype: with float64 vectors the result should be float64 too.
+    With {name} vectors your result is not {name}, or it is far from what float32 gives for the same vectors.
     """
-    x, positions = vectors_and_positions()
-    result = rotate(x.double(), positions)
-    return {"is float64": result.dtype == torch.float64, "rotated": result.float()}
+    return far_out
+
+
+rotate_exercise.property(far_out_in(torch.bfloat16, 0.03))
+rotate_exercise.property(far_out_in(torch.float16, 0.01))
 
 
 def positions_times_frequencies(x: Tensor, positions: Tensor, base: float) -> Tensor:
@@ -606,14 +702,69 @@ def one_speed_for_all_pairs(x: Tensor, positions: Tensor, base: float) -> Tensor
 
 @rotate_exercise.instead_of("angles")
 def angles_in_the_dtype_of_x(x: Tensor, positions: Tensor, base: float) -> Tensor:
-    """You compute the angles in the dtype of x, and bfloat16 cannot hold them.
+    """You compute the angles in the dtype of x, and short dtypes cannot hold them.
 
-    It has 8 significant bits: from 256 on it counts in twos, then in fours, and an angle that is off by 1 points
+    bfloat16 has 8 significant bits: from 256 on it counts in twos, then in fours, and an angle that is off by 1 points
     anywhere. Make angle, sine and cosine in float32 at least; only the result goes back to the dtype of x.
     """
     d = x.shape[-1]
     frequencies = base ** (-torch.arange(0, d, 2, dtype=x.dtype, device=x.device) / d)
     return positions[:, None].to(x.dtype) * frequencies
+
+
+@rotate_exercise.instead_of("angles")
+def pairs_doubled_again(x: Tensor, positions: Tensor, base: float) -> Tensor:
+    """Your exponent is 4i/d: the 2 of 2i is in it twice.
+
+    Where a loop or `arange` runs over 0, 2, 4, … its number is 2i already.
+    """
+    return positions_times_frequencies(x, positions, base**2)
+
+
+def two_layouts(x: Tensor, positions: Tensor, base: float, partner: Tensor, repeat: Callable[..., Tensor]) -> Tensor:
+    angles = repeat(positions_times_frequencies(x, positions, base))
+    return (x * angles.cos() + partner * angles.sin()).to(x.dtype)
+
+
+@rotate_exercise.misconception
+def halves_with_angles_of_neighbours(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    """You pair component i with component i + d/2, but their angles stand as for neighbours.
+
+    The two of a pair then turn by different angles, which is no rotation. Here pairs are neighbours, 2i and 2i+1, and
+    share an angle.
+    """
+    a, b = x.chunk(2, dim=-1)
+    return two_layouts(x, positions, base, torch.cat([-b, a], -1), lambda t: t.repeat_interleave(2, -1))
+
+
+@rotate_exercise.misconception
+def neighbours_with_angles_of_halves(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    """Your pairs are neighbours, but the angles stand as for halves: θ of pair i is at i and at i + d/2.
+
+    The two of a pair then turn by different angles, which is no rotation. Components 2i and 2i+1 share an angle.
+    """
+    a, b = neighbours(x)
+    return two_layouts(x, positions, base, interleaved(-b, a), lambda t: torch.cat([t, t], -1))
+
+
+@rotate_exercise.misconception
+def only_with_one_batch_dimension(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    """Your code works for x of three dimensions only.
+
+    Before (seq, d) there may be a batch, heads, both, or nothing at all. Count dimensions from the end: seq is -2, d is
+    -1.
+    """
+    _, _, _ = x.shape
+    return rotate(x, positions, base)
+
+
+@rotate_exercise.misconception
+def not_turned_at_all(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    """Your result is x as it came: nothing turns.
+
+    Only at position 0 a vector stays as it is. Elsewhere each pair turns by its angle.
+    """
+    return x.clone()
 
 
 @rotate_exercise.misconception
@@ -670,17 +821,33 @@ def a_table_of_one_row(relative_scores: Any) -> Seen:
 
 
 @relative_exercise.probe
+def sizes_of_one_to_score(relative_scores: Any) -> Seen:
+    """a single query, a single key, a single sequence, vectors of a single number"""
+    sizes = {
+        "query": ((2, 1, 4), (2, 6, 4), (5, 4)),
+        "key": ((6, 4), (1, 4), (5, 4)),
+        "sequence": ((1, 3, 4), (1, 5, 4), (3, 4)),
+        "number": ((2, 3, 1), (2, 5, 1), (3, 1)),
+        "of each": ((1, 1, 1), (1, 1, 1), (1, 1)),
+    }
+    return {
+        f"scores of one {name}": relative_scores(normal(*q, seed="q"), normal(*k, seed="k"), normal(*t, seed="t"))
+        for name, (q, k, t) in sizes.items()
+    }
+
+
+@relative_exercise.probe
 def scores_with_two_batch_dimensions(relative_scores: Any) -> Seen:
     """two batch dimensions, distances clipped at 1"""
     q, k = normal(2, 3, 5, 4, seed="q"), normal(2, 3, 6, 4, seed="k")
     return {"scores": relative_scores(q, k, normal(3, 4, seed="table"))}
 
 
-relative_exercise.property(gradients(queries_keys_and_table))
-relative_exercise.property(keeps_inputs(queries_keys_and_table))
-relative_exercise.property(same_in(torch.float64, queries_keys_and_table))
-relative_exercise.property(same_in(torch.bfloat16, queries_keys_and_table))
-relative_exercise.property(other_device(queries_keys_and_table))
+def of_one_shape() -> tuple[Tensor, Tensor, Tensor]:
+    return normal(5, 5, seed="q"), normal(5, 5, seed="k"), normal(5, 5, seed="table")
+
+
+usual(relative_exercise, queries_keys_and_table, alike=of_one_shape)
 
 
 def dot_products(q: Tensor, k: Tensor) -> Tensor:
@@ -763,6 +930,15 @@ def clipped_after_the_shift(distance: Tensor, m: int) -> Tensor:
 
 
 @relative_exercise.instead_of("rows")
+def the_row_of_no_distance(distance: Tensor, m: int) -> Tensor:
+    """Every pair gets the same row of your table, the one for distance 0.
+
+    Then the scores say nothing about the distance. Query i and key j should get row clip(i-j, -m, m) + m.
+    """
+    return torch.full_like(distance, m)
+
+
+@relative_exercise.instead_of("rows")
 def wrapped_around(distance: Tensor, m: int) -> Tensor:
     """Distances beyond m start again at the other end of the table.
 
@@ -817,6 +993,34 @@ def already_divided(q: Tensor, k: Tensor, table: Tensor) -> Tensor:
     return relative_scores(q, k, table) / math.sqrt(q.shape[-1])
 
 
+@relative_exercise.instead_of("compare")
+def only_with_one_batch_dimension_of_keys(q: Tensor, k: Tensor) -> Tensor:
+    """Your code works for q and k of three dimensions only: you exchange dimensions 1 and 2.
+
+    Before (key, d) there may be a batch, heads, both, or nothing at all. Counted from the end, the two are -2 and -1.
+    """
+    return q @ k.transpose(1, 2)
+
+
+@relative_exercise.instead_of("compare")
+def only_for_bmm(q: Tensor, k: Tensor) -> Tensor:
+    """Your code works for q and k of three dimensions only: `torch.bmm` knows no others.
+
+    Before (key, d) there may be a batch, heads, both, or nothing at all. `@` multiplies the last two dimensions,
+    whatever comes before.
+    """
+    return torch.bmm(q, k.transpose(-2, -1))
+
+
+@relative_exercise.instead_of("compare")
+def only_without_a_batch(q: Tensor, k: Tensor) -> Tensor:
+    """Your code works for a single sequence only: `k.T` turns all dimensions round.
+
+    Before (key, d) there may be a batch, heads, or both. Exchange the last two dimensions alone: `k.mT`.
+    """
+    return q @ k.T
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 
 bucket_exercise = Exercise(
@@ -835,10 +1039,12 @@ bucket_exercise = Exercise(
 )
 
 
-def off_the_borders(distance: Tensor) -> Tensor:
-    """Where a bucket begins at a whole number, the last bit of a logarithm decides: do not look there."""
-    on_border = (distance.abs() == 16) | (distance.abs() == 32) | (distance.abs() == 64)
-    return torch.where(on_border, distance + 1, distance)
+def off_the_borders(distance: Tensor, n_buckets: int = 32, max_distance: int = 128) -> Tensor:
+    """Where a bucket begins at a whole number, or nearly, the last bit of a logarithm decides: do not look there."""
+    exact = n_buckets // 4
+    borders = exact * (max_distance / exact) ** (torch.arange(1, exact, dtype=torch.float64) / exact)
+    on_border = ((distance.abs()[..., None] - borders).abs() < 1e-3).any(-1)
+    return torch.where(on_border, distance + distance.sign(), distance)
 
 
 def far_and_near() -> tuple[Tensor]:
@@ -847,8 +1053,8 @@ def far_and_near() -> tuple[Tensor]:
 
 @bucket_exercise.probe
 def near_distances(relative_bucket: Any) -> Seen:
-    """distances from -15 to 15, 32 buckets"""
-    return {"buckets": relative_bucket(torch.arange(-15, 16))}
+    """distances from -15 to 15 in random order, 32 buckets"""
+    return {"buckets": relative_bucket(permutation(31, seed="near") - 15)}
 
 
 @bucket_exercise.probe
@@ -860,29 +1066,47 @@ def distances_of_hundreds(relative_bucket: Any) -> Seen:
 @bucket_exercise.probe
 def beyond_the_maximum(relative_bucket: Any) -> Seen:
     """distances around the maximum of 128 and far beyond it"""
-    return {"buckets": relative_bucket(torch.tensor([-5000, -129, -128, -91, -90, 90, 91, 127, 400, 5000]))}
+    ends = torch.tensor([-200000, -5000, -129, -128, -91, -90, 90, 91, 127, 400, 5000, 200000])
+    distance = torch.cat([ends, off_the_borders(integers(-9000, 9000, 6, seed="far"))])
+    return {"buckets": relative_bucket(distance[permutation(18, seed="order")])}
 
 
 @bucket_exercise.probe
 def the_same_place(relative_bucket: Any) -> Seen:
-    """distances -1, 0 and 1"""
-    return {"buckets": relative_bucket(torch.tensor([-1, 0, 1]))}
+    """distances -1, 0 and 1, in random order"""
+    distance = torch.tensor([-1, 0, 1] * 4)
+    return {"buckets": relative_bucket(distance[permutation(12, seed="order")])}
 
 
 @bucket_exercise.probe
-def twenty_buckets(relative_bucket: Any) -> Seen:
-    """20 buckets up to a distance of 100"""
-    return {"buckets": relative_bucket(integers(-120, 120, 30, seed="d"), n_buckets=20, max_distance=100)}
+def another_number_of_buckets(relative_bucket: Any) -> Seen:
+    """distances between -120 and 120, another number of buckets, another maximum"""
+    n_buckets, maximum = 4 * whole(3, 11, seed="n_buckets"), whole(60, 110, seed="maximum")
+    distance = off_the_borders(integers(-120, 120, 40, seed="d"), n_buckets, maximum)
+    return {"buckets": relative_bucket(distance, n_buckets=n_buckets, max_distance=maximum)}
 
 
 @bucket_exercise.probe
 def twelve_buckets(relative_bucket: Any) -> Seen:
-    """every distance from -60 to 60, 12 buckets up to a distance of 50"""
-    return {"buckets": relative_bucket(torch.arange(-60, 61), n_buckets=12, max_distance=50)}
+    """every distance from -60 to 60 in random order, 12 buckets up to a distance of about 50"""
+    maximum = whole(40, 58, seed="maximum")
+    distance = off_the_borders(permutation(121, seed="order") - 60, 12, maximum)
+    return {"buckets": relative_bucket(distance, 12, maximum)}
 
 
-bucket_exercise.property(keeps_inputs(far_and_near))
-bucket_exercise.property(other_device(far_and_near))
+@bucket_exercise.probe
+def as_few_as_possible(relative_bucket: Any) -> Seen:
+    """four buckets; a single distance, in tensors of one dimension, of two, and of none"""
+    far, near, behind = integers(9, 40, 1, seed="far"), integers(1, 8, 1, seed="near"), -integers(1, 40, 1, seed="back")
+    return {
+        "four buckets": relative_bucket(integers(-30, 30, 3, 7, seed="four"), n_buckets=4, max_distance=20),
+        "bucket in one dimension": relative_bucket(off_the_borders(far)),
+        "bucket in two dimensions": relative_bucket(off_the_borders(behind)[None]),
+        "bucket without dimensions": relative_bucket(near[0]),
+    }
+
+
+usual(bucket_exercise, far_and_near, without=FLOATING)
 
 
 def after_the_query(distance: Tensor) -> Tensor:
@@ -966,6 +1190,16 @@ def rounded_to_the_nearest(size: Tensor, exact: int, side: int, max_distance: in
 
 
 @bucket_exercise.instead_of("grow")
+def rounded_up(size: Tensor, exact: int, side: int, max_distance: int) -> Tensor:
+    """You round the logarithm up to the next bucket.
+
+    A bucket begins where the logarithm reaches its number, so the fraction is cut off: round down.
+    """
+    progress = (size.clamp(min=exact) / exact).log() / math.log(max_distance / exact)
+    return exact + (progress * (side - exact)).ceil().long()
+
+
+@bucket_exercise.instead_of("grow")
 def logarithm_ends_too_late(size: Tensor, exact: int, side: int, max_distance: int) -> Tensor:
     """You divide by log(max_distance), so your buckets grow too fast and the last ones stay empty.
 
@@ -995,6 +1229,33 @@ def past_the_last_bucket(bucket: Tensor, side: int) -> Tensor:
     return bucket
 
 
+@bucket_exercise.instead_of("stop")
+def last_bucket_of_all(bucket: Tensor, side: int) -> Tensor:
+    """You stop at the last bucket of all, not at the last one of a side.
+
+    Far distances on the left land among the buckets for the right. Each side ends at n_buckets/2 - 1 before the offset.
+    """
+    return bucket.clamp(max=2 * side - 1)
+
+
+@bucket_exercise.instead_of("stop")
+def one_bucket_short(bucket: Tensor, side: int) -> Tensor:
+    """The last bucket of each side stays empty: you stop one before it.
+
+    Buckets count from 0, so a side of n_buckets/2 ends with n_buckets/2 - 1.
+    """
+    return bucket.clamp(max=side - 2)
+
+
+@bucket_exercise.misconception
+def buckets_as_floats(distance: Tensor, n_buckets: int = 32, max_distance: int = 128) -> Tensor:
+    """Your buckets are floating numbers.
+
+    They will be looked up in a table, and only whole numbers can be: return int64.
+    """
+    return relative_bucket(distance, n_buckets, max_distance).float()
+
+
 @bucket_exercise.misconception
 def buckets_for_the_past_only(distance: Tensor, n_buckets: int = 32, max_distance: int = 128) -> Tensor:
     """You use all buckets for the past, and every key after the query falls into bucket 0.
@@ -1021,33 +1282,36 @@ alibi_exercise = Exercise(
 
 
 @alibi_exercise.probe
-def four_heads_five_positions(alibi_bias: Any) -> Seen:
-    """four heads, five positions"""
-    return {"bias": alibi_bias(4, 5)}
-
-
-@alibi_exercise.probe
-def eight_heads_three_positions(alibi_bias: Any) -> Seen:
-    """eight heads, three positions"""
-    return {"bias": alibi_bias(8, 3)}
+def a_power_of_two(alibi_bias: Any) -> Seen:
+    """two, four or sixteen heads, and eight; some positions"""
+    heads = 2 ** distinct(1, 5, 2, seed="power")[0]
+    length, longer = distinct(4, 12, 2, seed="lengths")
+    return {"bias": alibi_bias(heads, length), "bias of eight heads": alibi_bias(8, longer)}
 
 
 @alibi_exercise.probe
 def not_a_power_of_two(alibi_bias: Any) -> Seen:
-    """a number of heads that is no power of two, four positions"""
-    return {"bias": alibi_bias(drawn_number(9, 15, "heads"), 4)}
+    """numbers of heads that are no power of two, some positions"""
+    heads, length = whole(9, 16, seed="heads"), whole(4, 9, seed="length")
+    return {"bias": alibi_bias(heads, length), "bias of three heads": alibi_bias(3, length + 2)}
 
 
 @alibi_exercise.probe
 def one_head(alibi_bias: Any) -> Seen:
-    """one head, seven positions"""
-    return {"bias": alibi_bias(1, 7)}
+    """one head, for two lengths"""
+    return {f"bias {i}": alibi_bias(1, n) for i, n in enumerate(distinct(3, 15, 2, seed="lengths"))}
 
 
 @alibi_exercise.probe
 def one_position(alibi_bias: Any) -> Seen:
-    """three heads, a single position"""
-    return {"bias": alibi_bias(3, 1)}
+    """a single position, for three numbers of heads, and one of each"""
+    return {f"bias {i}": alibi_bias(n, 1) for i, n in enumerate([1, *distinct(2, 15, 3, seed="heads")])}
+
+
+@alibi_exercise.probe
+def hundreds_of_steps_back(alibi_bias: Any) -> Seen:
+    """two heads, some hundred positions"""
+    return {"bias": alibi_bias(2, whole(257, 300, seed="long"))}
 
 
 def some_biases(alibi_bias: Any) -> Tensor:
@@ -1055,6 +1319,7 @@ def some_biases(alibi_bias: Any) -> Tensor:
 
 
 alibi_exercise.property(in_float64_by_default(some_biases))
+alibi_exercise.remark(follows_default_dtype(some_biases))
 
 
 def geometric(n_heads: int) -> Tensor:
@@ -1129,6 +1394,12 @@ def large_instead_of_infinite(slopes: Tensor, steps_back: Tensor) -> Tensor:
     return (-slopes * steps_back).masked_fill(steps_back < 0, -1e9)
 
 
+def alike_in_every_row(slopes: Tensor, steps_back: Tensor, first: int) -> Tensor:
+    length = steps_back.shape[-1]
+    keys = torch.arange(first, first + length)
+    return (slopes * keys).expand(-1, length, -1).masked_fill(steps_back < 0, -math.inf)
+
+
 @alibi_exercise.instead_of("price")
 def the_same_row_for_every_query(slopes: Tensor, steps_back: Tensor) -> Tensor:
     """Your bias grows with the key's position and is the same in every row.
@@ -1136,8 +1407,27 @@ def the_same_row_for_every_query(slopes: Tensor, steps_back: Tensor) -> Tensor:
     After a softmax the two cannot be told apart, and some code saves memory that way. Here the bias itself is asked
     for: 0 for the key at the query's own place.
     """
-    keys = torch.arange(steps_back.shape[-1])
-    return (slopes * keys).expand(-1, len(keys), -1).masked_fill(steps_back < 0, -math.inf)
+    return alike_in_every_row(slopes, steps_back, 0)
+
+
+@alibi_exercise.instead_of("price")
+def the_same_row_counted_from_one(slopes: Tensor, steps_back: Tensor) -> Tensor:
+    """Your bias is slope·(j+1): it grows with the key's position and is the same in every row.
+
+    After a softmax the two cannot be told apart, since they differ by the same number in a whole row. Here the bias
+    itself is asked for: 0 for the key at the query's own place.
+    """
+    return alike_in_every_row(slopes, steps_back, 1)
+
+
+@alibi_exercise.instead_of("price")
+def the_row_of_the_last_query(slopes: Tensor, steps_back: Tensor) -> Tensor:
+    """Every row of your bias counts back from the last position, as if all queries were there.
+
+    After a softmax the two cannot be told apart, since they differ by the same number in a whole row. Here the bias
+    itself is asked for: 0 for the key at the query's own place.
+    """
+    return alike_in_every_row(slopes, steps_back, 1 - steps_back.shape[-1])
 
 
 @alibi_exercise.instead_of("price")
@@ -1206,48 +1496,57 @@ def text_of(continues: Tensor, seed: str) -> list[str]:
     return ["##" * int(c) + WORDS[w] for c, w in zip(continues.tolist(), words, strict=True)]
 
 
+def drawn_text(count: int, seed: str, first: str = "", last: str = "") -> list[str]:
+    """That many pieces, marked or not by chance, between a beginning and an end: "m" is a marked piece, "." is not."""
+    fixed = [torch.tensor([int(letter == "m") for letter in text], dtype=torch.int64) for text in (first, last)]
+    return text_of(torch.cat([fixed[0], integers(0, 2, count, seed=f"marks {seed}"), fixed[1]]), seed)
+
+
 @pieces_exercise.probe
 def a_drawn_text(piece_kinds: Any) -> Seen:
     """twenty pieces, about half of them marked; the first and the last are not"""
-    marks = integers(0, 2, 20, seed="marks")
-    marks[0], marks[1], marks[2], marks[3], marks[18], marks[19] = 0, 0, 1, 1, 1, 0
-    return {"kinds": piece_kinds(text_of(marks, "words"))}
+    return {"kinds": piece_kinds(drawn_text(14, "text", "..mm", "m."))}
 
 
 @pieces_exercise.probe
 def whole_words(piece_kinds: Any) -> Seen:
-    """five whole words"""
-    return {"kinds": piece_kinds(text_of(torch.zeros(5, dtype=torch.int64), "whole"))}
+    """whole words alone, in texts of three lengths"""
+    texts = [
+        text_of(torch.zeros(n, dtype=torch.int64), f"whole {i}") for i, n in enumerate(distinct(1, 9, 3, seed="n"))
+    ]
+    return {f"kinds {i}": piece_kinds(text) for i, text in enumerate(texts)}
 
 
 @pieces_exercise.probe
 def begins_with_a_later_piece(piece_kinds: Any) -> Seen:
     """a text that was cut: its first piece carries the mark"""
-    return {"kinds": piece_kinds(text_of(torch.tensor([1, 1, 0, 0, 1, 0]), "cut"))}
+    return {"kinds": piece_kinds(drawn_text(12, "cut", "mm..", "m."))}
 
 
 @pieces_exercise.probe
 def ends_inside_a_word(piece_kinds: Any) -> Seen:
     """a text that ends with a split word"""
-    return {"kinds": piece_kinds(text_of(torch.tensor([0, 0, 1, 1]), "end"))}
+    return {"kinds": piece_kinds(drawn_text(12, "end", "..", ".mm"))}
 
 
 @pieces_exercise.probe
-def a_later_piece_alone(piece_kinds: Any) -> Seen:
-    """one marked piece and nothing else"""
-    return {"kinds": piece_kinds(["##ing"])}
+def later_pieces_alone(piece_kinds: Any) -> Seen:
+    """marked pieces and nothing else: one of them, and some"""
+    marked = [["##ing"], *(text_of(torch.ones(n, dtype=torch.int64), "ones") for n in distinct(2, 12, 2, seed="ones"))]
+    return {f"kinds {i}": piece_kinds(text) for i, text in enumerate(marked)}
 
 
 @pieces_exercise.probe
 def number_signs_elsewhere(piece_kinds: Any) -> Seen:
-    """pieces with number signs that are no marks: "#1", "c##", "a##b" """
-    return {"kinds": piece_kinds(["#1", "a", "c##", "a##b", "x", "##y", "#"])}
+    """pieces with number signs that are no marks, such as "#1", "c##" and "a##b", in random order"""
+    pieces = ["#1", "a", "c##", "a##b", "x", "##y", "#", "# #z", "##", "##a##", "###"]
+    return {"kinds": piece_kinds([pieces[i] for i in permutation(len(pieces), seed="order").tolist()])}
 
 
 @pieces_exercise.probe
 def no_pieces(piece_kinds: Any) -> Seen:
-    """an empty list"""
-    return {"kinds": piece_kinds([])}
+    """an empty list, and a text"""
+    return {"kinds of nothing": piece_kinds([]), "kinds": piece_kinds(drawn_text(12, "something", last="m."))}
 
 
 @pieces_exercise.property
@@ -1298,6 +1597,15 @@ def a_mark_anywhere(pieces: list[str]) -> list[bool]:
     Only a leading ## is the mark; in "a##b" it is part of the text.
     """
     return ["##" in piece for piece in pieces]
+
+
+@pieces_exercise.instead_of("marked")
+def a_mark_at_the_end(pieces: list[str]) -> list[bool]:
+    """You look for ## at the end of a piece.
+
+    Some tokenisers mark pieces there, by other signs. Here a later piece begins with ##.
+    """
+    return [piece.endswith("##") for piece in pieces]
 
 
 @pieces_exercise.instead_of("marked")
@@ -1380,3 +1688,12 @@ def nothing_is_a_float(pieces: list[str]) -> Tensor:
     `torch.tensor([])` has nothing to guess a dtype from and takes the default. Say int64.
     """
     return piece_kinds(pieces) if pieces else torch.tensor([])
+
+
+@pieces_exercise.misconception
+def kinds_as_floats(pieces: list[str]) -> Tensor:
+    """Your kinds are floating numbers.
+
+    They will be looked up in an embedding, which takes a tensor of int64.
+    """
+    return piece_kinds(pieces).float()

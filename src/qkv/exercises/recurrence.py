@@ -11,8 +11,8 @@ from torch import Tensor
 
 from proctor import Exercise
 from proctor.forbid import RECURRENT
-from proctor.inputs import generator, integers, normal
-from proctor.properties import gradients, keeps_inputs, other_device, same_in
+from proctor.inputs import distinct, generator, normal, whole
+from proctor.properties import usual
 from qkv.model.recurrence import (
     delayed_copy,
     gradient_by_distance,
@@ -65,11 +65,35 @@ def three_steps(rnn_step: Any) -> Seen:
     return {"h": h}
 
 
-rnn.property(gradients(rnn_arguments))
-rnn.property(keeps_inputs(rnn_arguments))
-rnn.property(same_in(torch.float64, rnn_arguments))
-rnn.property(same_in(torch.bfloat16, rnn_arguments))
-rnn.property(other_device(rnn_arguments))
+def sizes_with_ones(seed: str) -> list[tuple[tuple[int, ...], int, int]]:
+    """Leading dimensions, width of the input, width of the state: each size in turn is 1, and there are two batches."""
+    batch, d_in, d = distinct(2, 9, 3, seed=seed)
+    return [
+        ((1,), d_in, d),
+        ((batch,), 1, d),
+        ((batch,), d_in, 1),
+        ((), 1, 1),
+        ((batch, 1), d_in, d),
+        ((2, 3), d_in, d),
+    ]
+
+
+@rnn.probe
+def widths_of_one(rnn_step: Any) -> Seen:
+    """sizes of 1, and two batch dimensions"""
+    found: Seen = {}
+    for leading, d_in, d in sizes_with_ones("rnn"):
+        shapes = {"x": (*leading, d_in), "h": (*leading, d), "w_x": (d_in, d), "w_h": (d, d), "b": (d,)}
+        arguments = [normal(*shape, seed=name, std=0.6) for name, shape in shapes.items()]
+        found[f"h, x {shapes['x']}, state {d}"] = rnn_step(*arguments)
+    return found
+
+
+def rnn_arguments_of_one_shape() -> tuple[Tensor, ...]:
+    return *(normal(4, seed=name) for name in ("x", "h")), recurrent(4), recurrent(4), normal(4, seed="b")
+
+
+usual(rnn, rnn_arguments, alike=rnn_arguments_of_one_shape)
 
 
 @rnn.assembled
@@ -151,6 +175,43 @@ def squashed_apart(x: Tensor, h: Tensor, w_x: Tensor, w_h: Tensor, b: Tensor) ->
     return torch.tanh(x @ w_x + b) + torch.tanh(h @ w_h)
 
 
+@rnn.misconception
+def bias_twice(x: Tensor, h: Tensor, w_x: Tensor, w_h: Tensor, b: Tensor) -> Tensor:
+    """You add the bias twice.
+
+    torch keeps two of them, one with the input and one with the state. Here there is one, and it is added once.
+    """
+    return rnn_step(x, h, w_x, w_h, 2 * b)
+
+
+@rnn.misconception
+def rectified(x: Tensor, h: Tensor, w_x: Tensor, w_h: Tensor, b: Tensor) -> Tensor:
+    """You squash with ReLU.
+
+    It does not bound the state from above, and a component below 0 says nothing any more. tanh keeps both signs.
+    """
+    return (x @ w_x + h @ w_h + b).clamp(min=0)
+
+
+@rnn.misconception
+def one_batch_only(x: Tensor, h: Tensor, w_x: Tensor, w_h: Tensor, b: Tensor) -> Tensor:
+    """Your code takes x apart as (batch, d_in), so it works only with exactly one batch dimension.
+
+    `...` may be none, one or several. `@` works for all of them; only the last dimension has to be known.
+    """
+    _, _ = x.shape
+    return rnn_step(x, h, w_x, w_h, b)
+
+
+@rnn.misconception
+def matrices_only(x: Tensor, h: Tensor, w_x: Tensor, w_h: Tensor, b: Tensor) -> Tensor:
+    """Your product takes matrices only (`torch.mm`), so it works only with exactly one batch dimension.
+
+    `...` may be none, one or several. `@` works for all of them.
+    """
+    return torch.tanh(torch.mm(x, w_x) + torch.mm(h, w_h) + b)
+
+
 # lstm_step ------------------------------------------------------------------------------------------------------------
 
 lstm = Exercise(
@@ -194,11 +255,26 @@ def four_steps(lstm_step: Any) -> Seen:
     return {"h": h, "c": c}
 
 
-lstm.property(gradients(lstm_arguments))
-lstm.property(keeps_inputs(lstm_arguments))
-lstm.property(same_in(torch.float64, lstm_arguments))
-lstm.property(same_in(torch.bfloat16, lstm_arguments))
-lstm.property(other_device(lstm_arguments))
+@lstm.probe
+def cells_of_width_one(lstm_step: Any) -> Seen:
+    """sizes of 1, and two batch dimensions"""
+    found: Seen = {}
+    for leading, d_in, d in sizes_with_ones("lstm"):
+        shapes = {
+            "x": (*leading, d_in), "h": (*leading, d), "c": (*leading, d),
+            "w_x": (d_in, 4 * d), "w_h": (d, 4 * d), "b": (4 * d,),
+        }  # fmt: skip
+        h, c = lstm_step(*(normal(*shape, seed=name) for name, shape in shapes.items()))
+        found |= {f"h, x {shapes['x']}, cell {d}": h, f"c, x {shapes['x']}, cell {d}": c}
+    return found
+
+
+def lstm_arguments_of_one_shape() -> tuple[Tensor, ...]:
+    shapes = {"x": (3,), "h": (3,), "c": (3,), "w_x": (3, 12), "w_h": (3, 12), "b": (12,)}
+    return tuple(normal(*shape, seed=name) for name, shape in shapes.items())
+
+
+usual(lstm, lstm_arguments, alike=lstm_arguments_of_one_shape)
 
 
 def parted(x: Tensor, h: Tensor, w_x: Tensor, w_h: Tensor, b: Tensor) -> Any:
@@ -223,11 +299,12 @@ def lstm_in_steps(
     b: Tensor,
     *,
     part: Any = parted,
+    forget: Any = lambda f: f,
     update: Any = remember,
     output: Any = show,
 ) -> tuple[Tensor, Tensor]:
     i, f, g, o = part(x, h, w_x, w_h, b)
-    c = update(c, i, f, g)
+    c = update(c, i, forget(f), g)
     return output(c, o), c
 
 
@@ -252,13 +329,31 @@ def forget_before_input(x: Tensor, h: Tensor, w_x: Tensor, w_h: Tensor, b: Tenso
 
 
 @lstm.instead_of("part")
-def forget_bias_added(x: Tensor, h: Tensor, w_x: Tensor, w_h: Tensor, b: Tensor) -> Any:
+def candidate_before_forget(x: Tensor, h: Tensor, w_x: Tensor, w_h: Tensor, b: Tensor) -> Any:
+    """You read the columns in the order i, g, f, o.
+
+    TensorFlow's old cells have it so (they write i, j, f, o). Here and in torch it is i, f, g, o.
+    """
+    i, g, f, o = parted(x, h, w_x, w_h, b)
+    return i, f, g, o
+
+
+@lstm.instead_of("part")
+def every_fourth_column(x: Tensor, h: Tensor, w_x: Tensor, w_h: Tensor, b: Tensor) -> Any:
+    """You take every fourth column for a gate.
+
+    The columns of one gate stand together: first d of the input gate, then d of the forget gate, and so on.
+    """
+    return (x @ w_x + h @ w_h + b).unflatten(-1, (-1, 4)).unbind(-1)
+
+
+@lstm.instead_of("forget")
+def forget_bias_added(f: Tensor) -> Tensor:
     """You add 1 to the forget gate.
 
     A useful start for training, but it belongs into the initial bias; the step adds nothing.
     """
-    i, f, g, o = parted(x, h, w_x, w_h, b)
-    return i, f + 1, g, o
+    return f + 1
 
 
 @lstm.instead_of("part")
@@ -344,6 +439,17 @@ def cell_and_output_exchanged(x: Tensor, h: Tensor, c: Tensor, w_x: Tensor, w_h:
     return c, h
 
 
+@lstm.misconception
+def one_batch_of_cells_only(x: Tensor, h: Tensor, c: Tensor, w_x: Tensor, w_h: Tensor, b: Tensor) -> Any:
+    """You part the columns along dimension 1, which is the last one only with exactly one batch dimension.
+
+    `...` may be none, one or several dimensions. The columns are always in the last: -1.
+    """
+    i, f, g, o = (x @ w_x + h @ w_h + b).chunk(4, dim=1)
+    c = remember(c, i, f, g)
+    return show(c, o), c
+
+
 # delayed_copy ---------------------------------------------------------------------------------------------------------
 
 copying = Exercise(
@@ -368,31 +474,56 @@ def both(pair: Any) -> Seen:
     return {"inputs": inputs, "targets": targets}
 
 
+def settled(name: str) -> torch.Generator:
+    """A generator to hand over. torch's own starts anew, so that who draws from that one always draws the same."""
+    torch.manual_seed(whole(0, 2**31, seed=f"torch's own {name}"))
+    return generator(name)
+
+
 @copying.probe
-def delay_of_two(delayed_copy: Any) -> Seen:
-    """three sequences of seven tokens, delay 2"""
-    return both(delayed_copy(3, 7, 2, 9, generator("a")))
+def short_delays(delayed_copy: Any) -> Seen:
+    """six sequences of eleven tokens, two delays between 2 and 4"""
+    found: Seen = {}
+    for delay in distinct(2, 5, 2, seed="delays"):
+        result = both(delayed_copy(6, 11, delay, 23, settled(f"a {delay}")))
+        found |= {f"{name} at delay {delay}": value for name, value in result.items()}
+    return found
 
 
 @copying.probe
 def no_delay(delayed_copy: Any) -> Seen:
     """delay 0"""
-    return both(delayed_copy(2, 5, 0, 6, generator("b")))
+    return both(delayed_copy(4, 7, 0, 17, settled("b")))
 
 
 @copying.probe
 def delay_beyond_the_end(delayed_copy: Any) -> Seen:
-    """a delay as long as the sequence, and a longer one"""
-    exact, longer = (both(delayed_copy(2, 4, delay, 6, generator("c"))) for delay in (4, 6))
-    return {**exact, "targets of the longer": longer["targets"]}
+    """delays shorter than the sequence by one, as long as it, and longer"""
+    length, more = distinct(4, 9, 2, seed="length")
+    found: Seen = {}
+    for delay in (length - 1, length, length + 1, length + more):
+        result = both(delayed_copy(3, length, delay, 16, settled(f"c {delay}")))
+        found |= {f"{name} at delay {delay} of {length}": value for name, value in result.items()}
+    return found
 
 
 @copying.probe
 def twice_from_one_generator(delayed_copy: Any) -> Seen:
     """two batches from one generator"""
-    source = generator("d")
-    first, second = (both(delayed_copy(2, 6, 3, 5, source)) for _ in range(2))
+    source = settled("d")
+    first, second = (both(delayed_copy(4, 6, 3, 19, source)) for _ in range(2))
     return {**first, "inputs of the second": second["inputs"]}
+
+
+@copying.probe
+def tasks_of_size_one(delayed_copy: Any) -> Seen:
+    """one sequence, sequences of one token, and a vocabulary of a single token"""
+    n = whole(5, 12, seed="n")
+    found: Seen = {}
+    for batch, length, delay, vocab in [(1, n, 2, 30), (n, 1, 0, 30), (n, 1, 1, 30), (n, n + 1, 1, 2), (1, 1, 1, 2)]:
+        result = both(delayed_copy(batch, length, delay, vocab, settled(f"{batch} {length} {delay}")))
+        found |= {f"{name}, {batch} × {length}, delay {delay}, vocab {vocab}": t for name, t in result.items()}
+    return found
 
 
 def drawn(batch: int, length: int, vocab: int, generator: torch.Generator, low: int = 1) -> Tensor:
@@ -455,6 +586,39 @@ def global_randomness(batch: int, length: int, delay: int, vocab: int, generator
     """
     inputs = drawn(batch, length, vocab, torch.Generator().manual_seed(0))
     return inputs, delayed(inputs, delay)
+
+
+@copying.misconception
+def drawn_from_torchs_own(batch: int, length: int, delay: int, vocab: int, generator: torch.Generator) -> Any:
+    """You do not use the generator that you are given: you draw from torch's global one.
+
+    Whoever seeds the generator expects the same batch again; and anything else that draws from the global one changes
+    yours.
+    """
+    inputs = torch.randint(1, vocab, (batch, length))
+    return inputs, delayed(inputs, delay)
+
+
+@copying.misconception
+def shifted_along_the_batch(batch: int, length: int, delay: int, vocab: int, generator: torch.Generator) -> Any:
+    """You shift along the batch: a target is what another sequence read.
+
+    Time is the second dimension; sequences know nothing of each other.
+    """
+    inputs = drawn(batch, length, vocab, generator)
+    targets = torch.zeros_like(inputs)
+    targets[delay:] = inputs[: max(batch - delay, 0)]
+    return inputs, targets
+
+
+@copying.misconception
+def inputs_and_targets_exchanged(batch: int, length: int, delay: int, vocab: int, generator: torch.Generator) -> Any:
+    """You return the targets before the inputs.
+
+    First what is read, then what is to be said.
+    """
+    inputs = drawn(batch, length, vocab, generator)
+    return delayed(inputs, delay), inputs
 
 
 @copying.misconception
@@ -524,23 +688,28 @@ def as_many_steps_as_components(gradient_by_distance: Any) -> Seen:
 
 
 @vanishing.probe
-def a_single_state(gradient_by_distance: Any) -> Seen:
-    """one state only"""
-    w_h = recurrent(3)
-    return {"norms": gradient_by_distance(w_h, run_of_states(w_h, 1))}
+def few_states(gradient_by_distance: Any) -> Seen:
+    """one state and two states, of two widths"""
+    found: Seen = {}
+    for steps, d in enumerate(distinct(3, 10, 2, seed="widths"), start=1):
+        w_h = recurrent(d)
+        found[f"norms of {steps}, width {d}"] = gradient_by_distance(w_h, run_of_states(w_h, steps))
+    return found
 
 
 @vanishing.probe
-def two_states(gradient_by_distance: Any) -> Seen:
-    """two states"""
-    w_h = recurrent(7)
-    return {"norms": gradient_by_distance(w_h, run_of_states(w_h, 2))}
+def states_of_width_one(gradient_by_distance: Any) -> Seen:
+    """states of width 1"""
+    w_h = recurrent(1)
+    return {f"norms of {n}": gradient_by_distance(w_h.clone(), run_of_states(w_h, n)) for n in (2, 5)}
 
 
-vanishing.property(gradients(six_states))
-vanishing.property(keeps_inputs(six_states))
-vanishing.property(same_in(torch.float64, six_states))
-vanishing.property(other_device(six_states))
+def as_many_states_as_components() -> tuple[Tensor, Tensor]:
+    w_h = recurrent(4)
+    return w_h, run_of_states(w_h, 4)
+
+
+usual(vanishing, six_states, alike=as_many_states_as_components)
 
 
 def walked(w_h: Tensor, states: Tensor, slopes: Any, factor: Any, size: Any) -> Tensor:
@@ -664,6 +833,35 @@ def in_reverse(w_h: Tensor, states: Tensor) -> Tensor:
     return gradient_by_distance(w_h, states).flip(0)
 
 
+@vanishing.misconception
+def one_factor_too_many(w_h: Tensor, states: Tensor) -> Tensor:
+    """You multiply one step too many into every entry: the last is already the norm of a whole step.
+
+    Entry t is about d states[-1]/d states[t]. For the last state that is the identity, whose norm is √d.
+    """
+    jacobian = torch.eye(w_h.shape[0], dtype=w_h.dtype, device=w_h.device)
+    found = []
+    for slope in 1 - states.flip(0).square():
+        jacobian = jacobian @ step_back(slope, w_h)
+        found.append(frobenius(jacobian))
+    return torch.stack(found).flip(0)
+
+
+@vanishing.misconception
+def norms_multiplied(w_h: Tensor, states: Tensor) -> Tensor:
+    """You multiply the norms of the steps.
+
+    The norm of a product is at most the product of the norms, and mostly far below. Multiply the matrices, then take
+    the norm.
+    """
+    size = frobenius(torch.eye(w_h.shape[0], dtype=w_h.dtype, device=w_h.device))
+    found = [size]
+    for slope in slopes_of_the_later(states):
+        size = size * frobenius(step_back(slope, w_h))
+        found.append(size)
+    return torch.stack(found).flip(0)
+
+
 # receptive_field ------------------------------------------------------------------------------------------------------
 
 ZIP = "layers = zip(kernel_sizes, dilations"
@@ -683,29 +881,46 @@ seeing = Exercise(
 )
 
 
+# Each probe asks about several stacks: sums of small numbers are soon equal by chance, four of them are not.
+def seen_by(receptive_field: Any, stacks: list[tuple[list[int], list[int]]]) -> Seen:
+    return {f"kernels {k}, dilations {d}": receptive_field(list(k), list(d)) for k, d in stacks}
+
+
 @seeing.probe
 def plain_layers(receptive_field: Any) -> Seen:
-    """three layers with kernels 3, 5 and 2, no dilation"""
-    return {"inputs": receptive_field([3, 5, 2], [1, 1, 1])}
+    """stacks of three and four layers without dilation"""
+    stacks = [(distinct(2, 30, 3 + i % 2, seed=f"kernels {i}"), [1] * (3 + i % 2)) for i in range(4)]
+    return seen_by(receptive_field, stacks)
 
 
 @seeing.probe
 def doubling_dilations(receptive_field: Any) -> Seen:
-    """four layers with kernel 2 and dilations 1, 2, 4, 8"""
-    return {"inputs": receptive_field([2] * 4, [1, 2, 4, 8])}
+    """layers of one kernel whose dilations double"""
+    depths, kernels = distinct(2, 9, 3, seed="depths"), distinct(2, 9, 3, seed="kernel")
+    stacks = [([k] * n, [2**i for i in range(n)]) for n, k in zip(depths, kernels, strict=True)]
+    return seen_by(receptive_field, stacks)
 
 
 @seeing.probe
 def mixed(receptive_field: Any) -> Seen:
     """kernels and dilations drawn at random"""
-    kernels, dilations = integers(1, 8, 5, seed="kernels").tolist(), integers(1, 9, 5, seed="dilations").tolist()
-    return {"inputs": receptive_field(kernels, dilations)}
+    stacks = [(distinct(2, 20, 5, seed=f"k {i}"), distinct(2, 20, 5, seed=f"d {i}")) for i in range(3)]
+    return seen_by(receptive_field, stacks)
 
 
 @seeing.probe
-def no_layer(receptive_field: Any) -> Seen:
-    """no layer at all"""
-    return {"inputs": receptive_field([], [])}
+def no_layer_and_one(receptive_field: Any) -> Seen:
+    """no layer at all, and one layer"""
+    one = [([k], [d]) for k, d in zip(distinct(2, 30, 3, seed="k"), distinct(2, 30, 3, seed="d"), strict=True)]
+    return seen_by(receptive_field, [([], []), *one])
+
+
+@seeing.probe
+def kernels_of_one(receptive_field: Any) -> Seen:
+    """layers with a kernel of 1, which widen nothing, and lists given as tuples"""
+    a, b, c = distinct(2, 30, 3, seed="sizes")
+    found = seen_by(receptive_field, [([1], [a]), ([1, b, 1], [c, a, b]), ([a, 1], [b, c])])
+    return {**found, "tuples": receptive_field((a, c), (b, 1))}
 
 
 @seeing.misconception
@@ -762,6 +977,36 @@ def widest_layer_only(kernel_sizes: Sequence[int], dilations: Sequence[int]) -> 
     return 1 + max(((k - 1) * d for k, d in zip(kernel_sizes, dilations, strict=True)), default=0)
 
 
+@seeing.misconception
+def dilations_for_strides(kernel_sizes: Sequence[int], dilations: Sequence[int]) -> int:
+    """You count as if dilations were strides: each layer's step is multiplied by the ones below.
+
+    A stride thins out what the next layer gets, so steps multiply. A dilation spreads the taps of its own layer only.
+    """
+    seen, jump = 1, 1
+    for kernel, dilation in zip(kernel_sizes, dilations, strict=True):
+        seen, jump = seen + (kernel - 1) * jump, jump * dilation
+    return seen
+
+
+@seeing.misconception
+def itself_in_every_layer(kernel_sizes: Sequence[int], dilations: Sequence[int]) -> int:
+    """You count the output's own input once for each layer.
+
+    It is one input, however many layers look at it: 1 plus what the layers add.
+    """
+    return len(kernel_sizes) + sum((k - 1) * d for k, d in zip(kernel_sizes, dilations, strict=True))
+
+
+@seeing.misconception
+def half_a_kernel_on_each_side(kernel_sizes: Sequence[int], dilations: Sequence[int]) -> int:
+    """You let a kernel reach k // 2 inputs to each side.
+
+    That is right for odd kernels. An even one spans k - 1 gaps like any other, an odd number.
+    """
+    return 1 + 2 * sum(k // 2 * d for k, d in zip(kernel_sizes, dilations, strict=True))
+
+
 # path_length ----------------------------------------------------------------------------------------------------------
 
 travelling = Exercise(
@@ -777,28 +1022,45 @@ travelling = Exercise(
 
 @travelling.probe
 def recurrent_path(path_length: Any) -> Seen:
-    """an RNN over 5 and over 64 positions"""
-    return {"of 5": path_length("rnn", 5), "of 64": path_length("rnn", 64)}
+    """an RNN over 1, 2 and more positions"""
+    return {f"of {n}": path_length("rnn", n) for n in (1, 2, *distinct(3, 200, 3, seed="rnn"))}
 
 
 @travelling.probe
 def direct_path(path_length: Any) -> Seen:
-    """attention over 5 and over 64 positions"""
-    return {"of 5": path_length("attention", 5), "of 64": path_length("attention", 64)}
+    """attention beside an RNN, over the same positions"""
+    lengths = distinct(3, 200, 3, seed="attention")
+    found = {f"attention, of {n}": path_length("attention", n) for n in (2, *lengths)}
+    return {**found, **{f"rnn, of {n}": path_length("rnn", n) for n in lengths}}
 
 
 @travelling.probe
 def convolutional_path(path_length: Any) -> Seen:
-    """convolutions of width 3 over 9, 10 and 64 positions, and of width 4 over 8"""
-    found = {f"width 3 over {n}": path_length("cnn", n, kernel=3) for n in (9, 10, 64)}
-    return {**found, "width 4 over 8": path_length("cnn", 8, 4)}
+    """convolutions that reach the last position exactly, just so, and not quite"""
+    found: Seen = {}
+    kernels, layers = distinct(4, 20, 3, seed="kernels"), distinct(3, 30, 3, seed="layers")
+    for kernel, full in zip(kernels, layers, strict=True):
+        reached = 1 + full * (kernel - 1)  # positions that `full` layers connect
+        for n in (reached - 1, reached, reached + 1):
+            found[f"width {kernel} over {n}"] = path_length("cnn", n, kernel=kernel)
+    return found
+
+
+@travelling.probe
+def narrow_and_short(path_length: Any) -> Seen:
+    """convolutions of width 2, over few positions, and wider than the sequence; the width given by position"""
+    a, b, c = distinct(4, 60, 3, seed="n")
+    cases = [(a, 2), (b, 2), (1, c), (2, c), (c, c), (c + 1, c), (c, 2 * c)]
+    return {f"width {kernel} over {n}": path_length("cnn", n, kernel) for n, kernel in cases}
 
 
 @travelling.probe
 def any_length(path_length: Any) -> Seen:
-    """a length and a kernel drawn at random"""
-    n, kernel = int(integers(20, 200, 1, seed="n")), int(integers(2, 9, 1, seed="kernel"))
-    return {"rnn": path_length("rnn", n), "cnn": path_length("cnn", n, kernel)}
+    """lengths and kernels drawn at random"""
+    found: Seen = {}
+    for n, kernel in zip(distinct(20, 200, 3, seed="n"), distinct(3, 12, 3, seed="kernel"), strict=True):
+        found |= {f"rnn of {n}": path_length("rnn", n), f"cnn of {n}, {kernel}": path_length("cnn", n, kernel)}
+    return found
 
 
 @travelling.misconception
@@ -829,10 +1091,11 @@ def rounded_down(architecture: str, n: int, kernel: int | None = None) -> int:
 
 
 @travelling.misconception
-def all_positions_for_the_cnn(architecture: str, n: int, kernel: int | None = None) -> int:
-    """You divide n, not n - 1, by the reach of a layer.
+def one_layer_too_many(architecture: str, n: int, kernel: int | None = None) -> int:
+    """Your convolution takes a layer too many where the layers fit exactly.
 
-    Between n positions lie n - 1 gaps.
+    Between n positions lie n - 1 gaps, and rounding up adds a layer only if something is left over: dividing n, or
+    rounding down and adding 1, is too much by one.
     """
     return math.ceil(n / ((kernel or 2) - 1)) if architecture == "cnn" else path_length(architecture, n, kernel)
 
@@ -853,3 +1116,23 @@ def attention_through_all(architecture: str, n: int, kernel: int | None = None) 
     It computes n² scores, but each of them connects two positions directly: one step.
     """
     return n - 1 if architecture == "attention" else path_length(architecture, n, kernel)
+
+
+@travelling.misconception
+def attention_as_a_tree(architecture: str, n: int, kernel: int | None = None) -> int:
+    """You let attention double its reach from layer to layer.
+
+    No position has to wait for another to pass something on: every pair is connected in one step.
+    """
+    return math.ceil(math.log2(n)) if architecture == "attention" else path_length(architecture, n, kernel)
+
+
+@travelling.misconception
+def half_a_kernel_at_a_time(architecture: str, n: int, kernel: int | None = None) -> int:
+    """You let a convolution move a signal by half its width, as one that looks to both sides does.
+
+    These are causal: all taps lie in the past, and the farthest is k - 1 steps away.
+    """
+    if architecture != "cnn":
+        return path_length(architecture, n, kernel)
+    return math.ceil((n - 1) / max((kernel or 2) // 2, 1))

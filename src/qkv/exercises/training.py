@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -10,8 +11,8 @@ from torch import Tensor, nn
 
 from proctor import Exercise
 from proctor.forbid import CROSS_ENTROPY
-from proctor.inputs import integers, normal, seeded
-from proctor.properties import gradients, keeps_inputs, other_device, same_in
+from proctor.inputs import distinct, integers, normal, number, seeded, whole
+from proctor.properties import usual
 from qkv.model.training import (
     accumulate_gradients,
     adam_step,
@@ -36,29 +37,43 @@ schedule = Exercise(
 )
 
 
+def rates(noam_rate: Any, width: int, warmup: int, steps: Sequence[int]) -> Seen:
+    return {f"step {step}, d_model {width}, warm-up {warmup}": noam_rate(step, width, warmup) for step in steps}
+
+
 @schedule.probe
 def rising(noam_rate: Any) -> Seen:
-    """steps 1, 2 and 1000 of a warm-up of 4000, d_model = 512"""
-    return {f"step {step}": noam_rate(step, 512, 4000) for step in (1, 2, 1000)}
+    """steps 1, 2 and later ones of a warm-up of thousands"""
+    width, warmup = whole(300, 900, seed="width"), whole(3000, 5000, seed="warmup")
+    return rates(noam_rate, width, warmup, [1, 2, *distinct(500, 2500, 2, seed="steps")])
 
 
 @schedule.probe
 def at_the_peak(noam_rate: Any) -> Seen:
-    """the peak and its neighbours, d_model = 64, warm-up 100"""
-    return {f"step {step}": noam_rate(step, 64, 100) for step in (99, 100, 101)}
+    """the peak and its neighbours"""
+    width, warmup = whole(30, 90, seed="width"), whole(60, 150, seed="warmup")
+    return rates(noam_rate, width, warmup, [warmup - 1, warmup, warmup + 1])
 
 
 @schedule.probe
 def falling(noam_rate: Any) -> Seen:
-    """steps 10,000 and 100,000"""
-    return {f"step {step}": noam_rate(step, 512, 4000) for step in (10_000, 100_000)}
+    """steps after the warm-up, up to 100,000"""
+    width, warmup = whole(300, 900, seed="width"), whole(3000, 5000, seed="warmup")
+    return rates(noam_rate, width, warmup, [*distinct(6000, 20_000, 2, seed="steps"), 100_000])
 
 
 @schedule.probe
 def anywhere(noam_rate: Any) -> Seen:
     """a step, a width and a warm-up drawn at random"""
-    step, width, warmup = (int(integers(2, 900, 1, seed=name)) for name in ("step", "width", "warmup"))
-    return {"rate": noam_rate(step, width, warmup), "later": noam_rate(step + warmup, width, warmup)}
+    step, width, warmup = (whole(2, 900, seed=name) for name in ("step", "width", "warmup"))
+    return rates(noam_rate, width, warmup, [step, step + warmup])
+
+
+@schedule.probe
+def the_smallest(noam_rate: Any) -> Seen:
+    """a warm-up of one step, and a width of 1"""
+    width, warmup, later = distinct(2, 50, 3, seed="sizes")
+    return {**rates(noam_rate, width, 1, [1, 2, later]), **rates(noam_rate, 1, warmup, [1, warmup, warmup + later])}
 
 
 @schedule.misconception
@@ -115,6 +130,52 @@ def counted_from_zero(step: int, d_model: int, warmup: int) -> float:
     return noam_rate(step + 1, d_model, warmup)
 
 
+@schedule.misconception
+def scaled_to_its_peak(step: int, d_model: int, warmup: int) -> float:
+    """You multiply by the root of the warm-up, so that the peak is 1/√d_model.
+
+    Some toolkits do so, with a base rate in place of 1/√d_model. In the paper the peak is 1/√(d_model·warmup): a longer
+    warm-up leads to a lower one.
+    """
+    return noam_rate(step, d_model, warmup) * math.sqrt(warmup)
+
+
+@schedule.misconception
+def peak_of_one(step: int, d_model: int, warmup: int) -> float:
+    """Your rate has its peak at 1, whatever the width and the warm-up.
+
+    Some toolkits multiply such a curve by a base rate. Here width and warm-up set the height.
+    """
+    return noam_rate(step, 1, warmup) * math.sqrt(warmup)
+
+
+@schedule.misconception
+def without_a_warm_up(step: int, d_model: int, warmup: int) -> float:
+    """Your rate falls from the first step on.
+
+    The first steps are the dangerous ones: the rate should rise until step = warmup.
+    """
+    return float(d_model**-0.5 * step**-0.5)
+
+
+@schedule.misconception
+def rising_for_ever(step: int, d_model: int, warmup: int) -> float:
+    """Your rate rises for ever.
+
+    The second curve is missing: after the warm-up the rate falls with the root of the step.
+    """
+    return float(d_model**-0.5 * step * warmup**-1.5)
+
+
+@schedule.misconception
+def width_without_its_root(step: int, d_model: int, warmup: int) -> float:
+    """You divide by d_model; it should be its root.
+
+    What adds up in a wider model are many changes of either sign, and their sum grows as the root of the width.
+    """
+    return noam_rate(step, d_model, warmup) * d_model**-0.5
+
+
 # adam_step ------------------------------------------------------------------------------------------------------------
 
 stepping = Exercise(
@@ -130,7 +191,7 @@ stepping = Exercise(
 
 def adam_arguments(step: int = 3) -> tuple[Any, ...]:
     p, grad, m = (normal(3, 4, seed=name) for name in ("p", "grad", "m"))
-    return p, grad, m, normal(3, 4, seed="v").square(), step, 0.1
+    return p, grad, m, normal(3, 4, seed="v").square() + 0.1, step, 0.1
 
 
 def three(result: Any) -> Seen:
@@ -173,9 +234,19 @@ def tiny_gradients(adam_step: Any) -> Seen:
     return three(adam_step(torch.zeros(6), grad, torch.zeros(6), torch.zeros(6), 1, 1.0))
 
 
-stepping.property(keeps_inputs(adam_arguments))
-stepping.property(same_in(torch.float64, adam_arguments))
-stepping.property(other_device(adam_arguments))
+@stepping.probe
+def of_size_one(adam_step: Any) -> Seen:
+    """single parameters, without and with dimensions, far into a run and at a rate of their own"""
+    found: Seen = {}
+    shapes: list[tuple[int, ...]] = [(), (1,), (1, 5), (5, 1)]
+    for shape, step in zip(shapes, distinct(2, 5000, 4, seed="steps"), strict=True):
+        p, grad, m, v = (normal(*shape, seed=name) for name in ("p", "grad", "m", "v"))
+        result = three(adam_step(p, grad, m, v.square() + 0.1, step, number(0.01, 0.9, seed=f"rate {step}")))
+        found |= {f"{name}, shape {shape}": value for name, value in result.items()}
+    return found
+
+
+usual(stepping, adam_arguments, without=("gradients",))
 
 
 def corrected(kept: Tensor, beta: float, step: int) -> Tensor:
@@ -244,6 +315,15 @@ def root_forgotten(square: Tensor, eps: float) -> Tensor:
     return square + eps
 
 
+@stepping.instead_of("divide_by")
+def eps_forgotten(square: Tensor, eps: float) -> Tensor:
+    """You leave eps out.
+
+    A parameter whose gradient has always been 0 is then divided by 0: an embedding of a rare word, say.
+    """
+    return square.sqrt()
+
+
 @stepping.instead_of("move")
 def uphill(p: Tensor, change: Tensor) -> Tensor:
     """You add the step instead of subtracting it.
@@ -305,6 +385,73 @@ def gradient_not_squared(
     return p - rate * corrected(m, beta1, step) / divisor(corrected(v, beta2, step), eps), m, v
 
 
+@stepping.misconception
+def eps_before_the_correction(
+    p: Tensor, grad: Tensor, m: Tensor, v: Tensor, step: int, rate: float,
+    beta1: float = 0.9, beta2: float = 0.98, eps: float = 1e-9,
+) -> Any:  # fmt: skip
+    """You add eps to the root of v as it is kept, and correct afterwards, through the rate.
+
+    TensorFlow does so; the paper calls this eps "ε hat". In the first steps it acts like a larger eps. Here it is added
+    to the root of the corrected v.
+    """
+    _, m, v = adam_step(p, grad, m, v, step, rate, beta1, beta2, eps)
+    rate = rate * math.sqrt(1 - beta2**step) / (1 - beta1**step)
+    return p - rate * m / (v.sqrt() + eps), m, v
+
+
+@stepping.misconception
+def eps_subtracted_at_the_end(
+    p: Tensor, grad: Tensor, m: Tensor, v: Tensor, step: int, rate: float,
+    beta1: float = 0.9, beta2: float = 0.98, eps: float = 1e-9,
+) -> Any:  # fmt: skip
+    """Your eps is added to the whole step, not to the root.
+
+    Division binds more tightly than addition: without parentheses eps is no part of the divisor.
+    """
+    _, m, v = adam_step(p, grad, m, v, step, rate, beta1, beta2, eps)
+    return p - (rate * corrected(m, beta1, step) / corrected(v, beta2, step).sqrt() + eps), m, v
+
+
+@stepping.misconception
+def eps_added_at_the_end(
+    p: Tensor, grad: Tensor, m: Tensor, v: Tensor, step: int, rate: float,
+    beta1: float = 0.9, beta2: float = 0.98, eps: float = 1e-9,
+) -> Any:  # fmt: skip
+    """Your eps is added to the new parameters, not to the root.
+
+    Division binds more tightly than addition: without parentheses eps is no part of the divisor.
+    """
+    _, m, v = adam_step(p, grad, m, v, step, rate, beta1, beta2, eps)
+    return p - rate * corrected(m, beta1, step) / corrected(v, beta2, step).sqrt() + eps, m, v
+
+
+@stepping.misconception
+def second_moment_not_corrected(
+    p: Tensor, grad: Tensor, m: Tensor, v: Tensor, step: int, rate: float,
+    beta1: float = 0.9, beta2: float = 0.98, eps: float = 1e-9,
+) -> Any:  # fmt: skip
+    """You correct m, but not v.
+
+    Both begin at 0. With v too small, the first steps are too large: seven times at the very first.
+    """
+    _, m, v = adam_step(p, grad, m, v, step, rate, beta1, beta2, eps)
+    return p - rate * corrected(m, beta1, step) / divisor(v, eps), m, v
+
+
+@stepping.misconception
+def means_of_the_step_before(
+    p: Tensor, grad: Tensor, m: Tensor, v: Tensor, step: int, rate: float,
+    beta1: float = 0.9, beta2: float = 0.98, eps: float = 1e-9,
+) -> Any:  # fmt: skip
+    """You step with the running means as they were before this gradient.
+
+    Update them first: the step uses the new ones, and the first step would otherwise go nowhere.
+    """
+    _, new_m, new_v = adam_step(p, grad, m, v, step, rate, beta1, beta2, eps)
+    return p - rate * corrected(m, beta1, step) / divisor(corrected(v, beta2, step), eps), new_m, new_v
+
+
 # label_smoothing_loss -------------------------------------------------------------------------------------------------
 
 smoothing = Exercise(
@@ -316,6 +463,11 @@ smoothing = Exercise(
         "For huge logits `log_softmax` is stable, `log(softmax)` is not. Average over what counts only.",
     ],
     forbid=[CROSS_ENTROPY],
+    equivalents={
+        "right = F.one_hot(targets, classes).to(log_p.dtype)  ->  right = F.one_hot(targets, classes)": (
+            "a scalar result may be float32, and six digits suffice"
+        ),
+    },
 )
 
 
@@ -348,18 +500,18 @@ def ignored_by_an_unusual_number(label_smoothing_loss: Any) -> Seen:
     """ignore_index = -100, and one that is no class at all"""
     targets = integers(0, 4, 5, seed="targets")
     losses = {}
-    for number in (-100, 9):
+    for index in (-100, 9):
         marked = targets.clone()
-        marked[1::2] = number
-        losses[f"ignoring {number}"] = label_smoothing_loss(normal(5, 4, seed="logits"), marked, 0.2, number)
+        marked[1::2] = index
+        losses[f"ignoring {index}"] = label_smoothing_loss(normal(5, 4, seed="logits"), marked, 0.2, index)
     return losses
 
 
 @smoothing.probe
 def huge_logits(label_smoothing_loss: Any) -> Seen:
-    """logits of ±10,000"""
-    logits = torch.tensor([[1e4, -1e4, 0.0], [-1e4, 1e4, 5e3]])
-    return {"loss": label_smoothing_loss(logits, torch.tensor([1, 1]), 0.1)}
+    """logits of about ±10,000"""
+    logits = torch.tensor([[1e4, -1e4, 0.0], [-1e4, 1e4, 5e3]]) + integers(-640, 640, 2, 3, seed="logits") / 64
+    return {"loss": label_smoothing_loss(logits, torch.tensor([1, 1]), number(0.05, 0.3, seed="epsilon"))}
 
 
 @smoothing.probe
@@ -368,11 +520,42 @@ def a_single_target(label_smoothing_loss: Any) -> Seen:
     return {"loss": label_smoothing_loss(normal(6, seed="logits"), integers(0, 6, seed="target"), 0.25)}
 
 
-smoothing.property(gradients(logits_and_targets))
-smoothing.property(keeps_inputs(logits_and_targets))
-smoothing.property(same_in(torch.float64, logits_and_targets))
-smoothing.property(same_in(torch.bfloat16, logits_and_targets))
-smoothing.property(other_device(logits_and_targets))
+@smoothing.probe
+def losses_of_size_one(label_smoothing_loss: Any) -> Seen:
+    """a batch of one, sequences of one, and two classes"""
+    n, classes = distinct(3, 9, 2, seed="sizes")
+    shapes = [(1, classes), (n, 1, classes), (1, n, classes), (1, 1, classes), (n, 2)]
+    return {
+        f"loss, logits {shape}": label_smoothing_loss(
+            normal(*shape, seed="logits"), integers(0, shape[-1], *shape[:-1], seed="targets"), 0.15
+        )
+        for shape in shapes
+    }
+
+
+@smoothing.probe
+def one_class_and_nearly_certain(label_smoothing_loss: Any) -> Seen:
+    """a single class, where nothing is to be learned, and ε = 1, where no class is preferred"""
+    nothing = label_smoothing_loss(normal(3, 1, seed="one"), torch.zeros(3, dtype=torch.int64), 0.1)
+    return {
+        "loss of one class": nothing,
+        "loss at ε = 1": label_smoothing_loss(normal(5, 4, seed="l"), integers(0, 4, 5, seed="t"), 1.0),
+    }
+
+
+@smoothing.probe
+def one_target_left(label_smoothing_loss: Any) -> Seen:
+    """several batch dimensions in which a single target counts, and an ignore_index that does not occur"""
+    targets = torch.full((2, 3, 2), 4)
+    targets[1, 0, 1] = whole(0, 4, seed="target")
+    all_count = integers(0, 5, 2, 3, 2, seed="targets")
+    return {
+        "loss": label_smoothing_loss(normal(2, 3, 2, 5, seed="logits"), targets, 0.2, ignore_index=4),
+        "loss where all count": label_smoothing_loss(normal(2, 3, 2, 5, seed="logits"), all_count, 0.2, ignore_index=7),
+    }
+
+
+usual(smoothing, logits_and_targets)
 
 
 def each(logits: Tensor, targets: Tensor, share: float, rest: float, log_p: Tensor | None = None) -> Tensor:
@@ -424,7 +607,7 @@ def nothing_ignored(logits: Tensor, targets: Tensor, epsilon: float, ignore_inde
 
     Padding would then be predicted, and counted, like any token.
     """
-    return each(logits, targets, 1 - epsilon, epsilon).mean()
+    return label_smoothing_loss(logits, targets, epsilon)  # raises for targets that are no class, as such answers do
 
 
 @smoothing.misconception
@@ -464,6 +647,84 @@ def summed_over_the_classes(logits: Tensor, targets: Tensor, epsilon: float, ign
     return each(logits, targets, 1 - epsilon, epsilon * logits.shape[-1])[counting(targets, ignore_index)].mean()
 
 
+@smoothing.misconception
+def added_to_every_class_without_epsilon(
+    logits: Tensor, targets: Tensor, epsilon: float, ignore_index: int | None = None
+) -> Tensor:
+    """You add 1/K to every class; ε is missing there.
+
+    The target is a distribution: (1 - ε) for the right class and ε/K for all. With 1/K its shares sum to 2 - ε.
+    """
+    return each(logits, targets, 1 - epsilon, 1.0)[counting(targets, ignore_index)].mean()
+
+
+@smoothing.misconception
+def too_little_taken(logits: Tensor, targets: Tensor, epsilon: float, ignore_index: int | None = None) -> Tensor:
+    """You take ε/K from the right class, and give ε/K to every class.
+
+    Then the shares sum to more than 1, and the right class keeps all that it had. What is spread has to be taken: ε.
+    """
+    share = 1 - epsilon / logits.shape[-1]
+    return each(logits, targets, share, epsilon)[counting(targets, ignore_index)].mean()
+
+
+@smoothing.misconception
+def one_class_too_few(logits: Tensor, targets: Tensor, epsilon: float, ignore_index: int | None = None) -> Tensor:
+    """You give every class ε/(K - 1), the right one included.
+
+    K - 1 goes with spreading over the wrong classes only. Over all of them it is ε/K, and the shares sum to 1.
+    """
+    classes = logits.shape[-1]
+    rest = epsilon * classes / (classes - 1)
+    return each(logits, targets, 1 - epsilon, rest)[counting(targets, ignore_index)].mean()
+
+
+@smoothing.misconception
+def divergence_instead_of_cross_entropy(
+    logits: Tensor, targets: Tensor, epsilon: float, ignore_index: int | None = None
+) -> Tensor:
+    """You return the Kullback-Leibler divergence: the cross-entropy less the entropy of the smoothed target.
+
+    Its gradient is the same, its value is not. The exercise asks for the cross-entropy.
+    """
+    right, other = 1 - epsilon + epsilon / logits.shape[-1], epsilon / logits.shape[-1]
+    entropy = -sum(n * q * math.log(q) for n, q in ((1, right), (logits.shape[-1] - 1, other)) if q > 0)
+    return label_smoothing_loss(logits, targets, epsilon, ignore_index) - entropy
+
+
+@smoothing.misconception
+def spread_over_all_but_the_padding(
+    logits: Tensor, targets: Tensor, epsilon: float, ignore_index: int | None = None
+) -> Tensor:
+    """You spread ε over the K - 2 classes that are neither the right one nor padding.
+
+    Known code for translation does so, with class 0 for padding. Here ε is spread over all K classes.
+    """
+    padding = 0 if ignore_index is None or not 0 <= ignore_index < logits.shape[-1] else ignore_index
+    keep = counting(targets, ignore_index)
+    log_p, targets = logits.log_softmax(-1)[keep], targets[keep]
+    wanted = torch.full_like(log_p, epsilon / (logits.shape[-1] - 2))
+    wanted.scatter_(-1, targets.unsqueeze(-1), 1 - epsilon)
+    wanted[..., padding] = 0
+    return -(wanted * log_p).sum() / targets.numel()
+
+
+@smoothing.misconception
+def one_batch_dimension_only(
+    logits: Tensor, targets: Tensor, epsilon: float, ignore_index: int | None = None
+) -> Tensor:
+    """You take the classes along dimension 1, which is the last one only with exactly one batch dimension.
+
+    `...` may be none, one or several dimensions. The classes are always in the last: -1.
+    """
+    log_p = logits.log_softmax(1)
+    return (
+        label_smoothing_loss(log_p, targets, epsilon, ignore_index)
+        if logits.dim() == 2
+        else (-(1 - epsilon) * log_p.gather(1, targets.clamp(min=0).unsqueeze(1)).mean() - epsilon * log_p.mean())
+    )
+
+
 # accumulate_gradients -------------------------------------------------------------------------------------------------
 
 accumulating = Exercise(
@@ -499,7 +760,8 @@ def accumulated(
         mean = mean.detach()
     elif isinstance(mean, float):
         mean = torch.tensor(mean)  # it was added up in float32, in any order: no more digits than that
-    grads = {f"gradient of {n}": torch.zeros(()) if p.grad is None else p.grad for n, p in model.named_parameters()}
+    # None and 0 say the same of a parameter that the loss does not depend on
+    grads = {f"gradient of {n}": torch.zeros_like(p) if p.grad is None else p.grad for n, p in model.named_parameters()}
     return {"mean": mean, **grads}
 
 
@@ -511,14 +773,20 @@ def equal_batches(accumulate_gradients: Any) -> Seen:
 
 @accumulating.probe
 def uneven_batches(accumulate_gradients: Any) -> Seen:
-    """batches of 1, 9 and 3 tokens"""
-    return accumulated(accumulate_gradients, [1, 9, 3])
+    """batches of 1, 9, 3 and 2 tokens"""
+    return accumulated(accumulate_gradients, [1, 9, 3, 2])
 
 
 @accumulating.probe
 def one_batch(accumulate_gradients: Any) -> Seen:
     """a single batch of five tokens"""
     return accumulated(accumulate_gradients, [5])
+
+
+@accumulating.probe
+def one_token(accumulate_gradients: Any) -> Seen:
+    """a single batch of one token"""
+    return accumulated(accumulate_gradients, [1])
 
 
 @accumulating.probe
@@ -543,6 +811,34 @@ class WithAnIdlePart(nn.Module):
 def an_idle_part(accumulate_gradients: Any) -> Seen:
     """a model with a part that the loss does not depend on"""
     return accumulated(accumulate_gradients, [3, 2], model=WithAnIdlePart())
+
+
+@accumulating.probe
+def an_idle_part_from_before(accumulate_gradients: Any) -> Seen:
+    """the same, where every part still carries gradients"""
+    return accumulated(accumulate_gradients, [4, 1], before=3.0, model=WithAnIdlePart())
+
+
+@accumulating.property
+def keeps_the_parameters(accumulate_gradients: Any) -> Seen:
+    """a model whose parameters the caller will update
+
+    Your code changes the model's parameters. It should leave a gradient in .grad, and nothing else.
+    """
+    model = seeded(nn.Linear(3, 2))
+    accumulate_gradients(model, squared_error, batches([2, 3]))
+    return {f"{name} after the call": parameter.detach().clone() for name, parameter in model.named_parameters()}
+
+
+@accumulating.property
+def in_float64(accumulate_gradients: Any) -> Seen:
+    """a model in float64
+
+    With a float64 model your gradients are not those of the mean loss in float64.
+    """
+    model = seeded(nn.Linear(3, 2), torch.float64)
+    accumulate_gradients(model, squared_error, [(x.double(), y.double()) for x, y in batches([2, 5])])
+    return {f"gradient of {n}": torch.zeros_like(p) if p.grad is None else p.grad for n, p in model.named_parameters()}
 
 
 def walk(model: nn.Module, loss_sum: Any, found: Any, after: Any) -> tuple[float, int, int]:
@@ -652,6 +948,46 @@ def sum_returned(model: nn.Module, loss_sum: Any, batches: Any) -> float:
     return total
 
 
+@accumulating.misconception
+def divided_by_the_last_count(model: nn.Module, loss_sum: Any, batches: Any) -> float:
+    """You divide by the tokens of the last batch.
+
+    The count has to add up over the batches, as the losses do.
+    """
+    model.zero_grad()
+    counts: list[int] = []
+
+    def note(loss: Tensor, count: int) -> Tensor:
+        counts.append(count)
+        return loss
+
+    total, _, _ = walk(model, loss_sum, batches, note)
+    divide(model, counts[-1])
+    return total / counts[-1]
+
+
+@accumulating.misconception
+def divided_twice(model: nn.Module, loss_sum: Any, batches: Any) -> float:
+    """You divide each batch's loss by its tokens, and the gradient by all tokens once more.
+
+    One division is enough: by the number of all tokens.
+    """
+    model.zero_grad()
+    total, tokens, _ = walk(model, loss_sum, batches, lambda loss, count: loss / count)
+    divide(model, tokens)
+    return total / tokens
+
+
+@accumulating.misconception
+def last_batch_left_out(model: nn.Module, loss_sum: Any, batches: Any) -> float:
+    """You leave the last batch out, if there are several.
+
+    Every token counts; what does not fill a group is no less part of the update.
+    """
+    found = list(batches)
+    return accumulate_gradients(model, loss_sum, found[:-1] or found)
+
+
 # clip_gradients -------------------------------------------------------------------------------------------------------
 
 clipping = Exercise(
@@ -692,8 +1028,27 @@ def short_enough(clip_gradients: Any) -> Seen:
 
 @clipping.probe
 def all_zero(clip_gradients: Any) -> Seen:
-    """gradients that are all zero"""
-    return clipped(clip_gradients, [torch.zeros(3), torch.zeros(2, 2)], 1.0)
+    """gradients that are all zero, and gradients of which one is"""
+    nothing = clipped(clip_gradients, [torch.zeros(3), torch.zeros(2, 2)], 1.0)
+    found = clipped(clip_gradients, [torch.zeros(3), normal(2, 2, seed="some")], 0.5)
+    return {**{f"{name} of zeros": value for name, value in nothing.items()}, **found}
+
+
+@clipping.probe
+def single_numbers(clip_gradients: Any) -> Seen:
+    """gradients of single numbers, with and without dimensions, and one gradient alone"""
+    limit = number(0.2, 0.6, seed="limit")
+    several = [normal(seed="a", mean=2.0), normal(1, seed="b"), normal(1, 3, seed="c"), normal(3, 1, seed="d")]
+    alone = clipped(clip_gradients, [normal(4, seed="alone", std=3.0)], limit)
+    return {**clipped(clip_gradients, several, limit), **{f"{n} alone": value for n, value in alone.items()}}
+
+
+@clipping.probe
+def about_the_limit(clip_gradients: Any) -> Seen:
+    """a limit just above and just below the length"""
+    norm = float(torch.cat([g.flatten() for g in three_gradients()]).norm())
+    above, below = (clipped(clip_gradients, three_gradients(), norm * factor) for factor in (1.01, 0.99))
+    return {**above, **{f"{name} below": value for name, value in below.items()}}
 
 
 @clipping.probe
@@ -708,28 +1063,75 @@ def one_long_among_short(clip_gradients: Any) -> Seen:
     return clipped(clip_gradients, [normal(4, seed=0, std=10.0), normal(3, seed=1, std=0.1)], 2.0)
 
 
-@clipping.property
-def keeps_the_gradients(clip_gradients: Any) -> Seen:
-    """gradients that the caller goes on using
+def gradients_and_a_limit() -> tuple[list[Tensor], float]:
+    return three_gradients(), 0.5
 
-    You write into the gradients that you were given. Return new ones.
-    """
-    grads = three_gradients()
-    clip_gradients(grads, 0.5)
-    return {f"gradient {i} after the call": g for i, g in enumerate(grads)}
+
+usual(clipping, gradients_and_a_limit, without=("gradients",))
 
 
 def length(grads: Sequence[Tensor]) -> Tensor:
     return torch.cat([g.flatten() for g in grads]).norm()
 
 
-@clipping.misconception
-def each_by_itself(grads: Sequence[Tensor], max_norm: float) -> Any:
+def shortened(grads: Sequence[Tensor], norm: Tensor, max_norm: float) -> list[Tensor]:
+    return [g * (max_norm / norm) if norm > max_norm else g.clone() for g in grads]
+
+
+@clipping.assembled
+def clipped_in_steps(
+    grads: Sequence[Tensor],
+    max_norm: float,
+    *,
+    shorten: Any = shortened,
+    report: Any = length,
+) -> Any:
+    return shorten(grads, length(grads), max_norm), report(grads)
+
+
+@clipping.instead_of("shorten")
+def each_by_itself(grads: Sequence[Tensor], norm: Tensor, max_norm: float) -> list[Tensor]:
     """You clip each gradient by its own length.
 
     That turns the whole gradient: long parts are shortened, short ones are not. One factor for all keeps its direction.
     """
-    return [clip_gradients([g], max_norm)[0][0] for g in grads], length(grads)
+    return [clip_gradients([g], max_norm)[0][0] for g in grads]
+
+
+@clipping.instead_of("report")
+def length_of_the_last(grads: Sequence[Tensor]) -> Tensor:
+    """You return the length of the last gradient alone.
+
+    The length that is asked for is that of all gradients together, as one long vector.
+    """
+    return grads[-1].norm()
+
+
+@clipping.instead_of("report")
+def length_of_the_longest(grads: Sequence[Tensor]) -> Tensor:
+    """You return the length of the longest gradient.
+
+    The length that is asked for is that of all gradients together, as one long vector.
+    """
+    return torch.stack([g.norm() for g in grads]).max()
+
+
+@clipping.instead_of("report")
+def sum_of_the_lengths(grads: Sequence[Tensor]) -> Tensor:
+    """You return the sum of the lengths of the gradients.
+
+    Lengths of parts add up as squares: the root of the sum of all squares is the length of the whole.
+    """
+    return torch.stack([g.norm() for g in grads]).sum()
+
+
+@clipping.instead_of("report")
+def square_returned(grads: Sequence[Tensor]) -> Tensor:
+    """You return the square of the length; the root is missing.
+
+    It is compared with max_norm, which is a length.
+    """
+    return length(grads).square()
 
 
 @clipping.misconception
@@ -811,9 +1213,11 @@ def product_loss(weight: Tensor, factors: Sequence[Tensor]) -> Tensor:
     return weight.sum().float()
 
 
-def outcome(result: Any) -> Seen:
+def outcome(result: Any, parameters: int = 1) -> Seen:
+    """What came back, under the same names whether the step was skipped or not: then gradients are empty."""
     grads, scale, good = result
-    found = {f"gradient {i}": g for i, g in enumerate(grads)} if grads is not None else {}
+    nothing = [torch.zeros(0)] * parameters
+    found = {f"gradient {i}": g for i, g in enumerate(nothing if grads is None else grads)}
     return {"skipped": grads is None, **found, "scale": float(scale), "good steps": good}
 
 
@@ -831,32 +1235,72 @@ def small_in_half_precision(scaled_backward: Any) -> Seen:
 
 @scaling.probe
 def too_large_a_scale(scaled_backward: Any) -> Seen:
-    """a scale that overflows float16"""
-    weight = halves("w", 1.0).requires_grad_()
-    return outcome(scaled_backward(product_loss(weight, [halves("a", 20.0)]), [weight], 2.0**16, good_steps=5))
+    """scales that overflow float16, in all entries, in one entry of the second parameter, and to NaN"""
+    found: Seen = {}
+    for case, power in enumerate(distinct(11, 18, 3, seed="powers")):
+        fine, weight = halves("fine", 1.0).requires_grad_(), halves("w", 1.0).requires_grad_()
+        factor = halves("a", 60.0)
+        if case:
+            factor = torch.full_like(factor, 2.0**-14)
+            factor[3] = 60000.0 if case == 1 else float("nan")
+        loss = product_loss(weight, [factor]) + product_loss(fine, [torch.full_like(fine, 2.0**-14)])
+        good = whole(1, 9, seed=f"good {case}")
+        result = outcome(scaled_backward(loss, [fine, weight], 2.0**power, good_steps=good), parameters=2)
+        found |= {f"{name} of case {case}": value for name, value in result.items()}
+    return found
 
 
 @scaling.probe
 def in_full_precision(scaled_backward: Any) -> Seen:
-    """two float32 parameters, the 3rd good step"""
+    """two float32 parameters and one in float64, a few good steps in"""
     a, b = normal(2, 3, seed="a").requires_grad_(), normal(3, 4, seed="b").requires_grad_()
-    return outcome(scaled_backward((a @ b).square().sum(), [a, b], 1024.0, good_steps=2))
+    c = normal(seed="c", dtype=torch.float64).requires_grad_()
+    loss = (a @ b).square().sum() * c.float()
+    return outcome(scaled_backward(loss, [a, b, c], 2.0 ** whole(3, 12, seed="power"), whole(2, 9, seed="good")))
 
 
 @scaling.probe
 def the_last_of_an_interval(scaled_backward: Any) -> Seen:
-    """the last good step of an interval of 10"""
-    a = normal(4, seed="a").requires_grad_()
-    return outcome(scaled_backward(a.square().sum(), [a], 8.0, good_steps=9, interval=10))
+    """the last good step of an interval, of one step too"""
+    found: Seen = {}
+    for interval in (1, *distinct(5, 30, 2, seed="interval")):
+        a = normal(4, seed="a").requires_grad_()
+        scale = 2.0 ** whole(2, 9, seed=f"power {interval}")
+        result = outcome(scaled_backward(a.square().sum(), [a], scale, good_steps=interval - 1, interval=interval))
+        found |= {f"{name}, interval {interval}": value for name, value in result.items()}
+    return found
 
 
 @scaling.probe
 def one_before_the_last(scaled_backward: Any) -> Seen:
-    """the last good step but one of an interval of 10, and of the usual 2000"""
-    a = normal(4, seed="a").requires_grad_()
-    short = outcome(scaled_backward(a.square().sum(), [a], 8.0, good_steps=8, interval=10))
-    usual = outcome(scaled_backward(a.square().sum(), [a], 8.0, good_steps=1999))
-    return {**short, "scale after the usual interval": usual["scale"]}
+    """the last good step but one of an interval, and the last of the usual 2000"""
+    a, interval = normal(4, seed="a").requires_grad_(), whole(5, 30, seed="interval")
+    scale = 2.0 ** whole(2, 9, seed="power")
+    short = outcome(scaled_backward(a.square().sum(), [a], scale, good_steps=interval - 2, interval=interval))
+    usual_one = outcome(scaled_backward(a.square().sum(), [a], scale, good_steps=1999))
+    return {**short, "scale after the usual interval": usual_one["scale"]}
+
+
+@scaling.probe
+def a_whole_run(scaled_backward: Any) -> Seen:
+    """good steps in a row, through two intervals"""
+    interval, scale, good = whole(3, 7, seed="interval"), 2.0 ** whole(2, 6, seed="power"), 0
+    scales, counts = [], []
+    for step in range(2 * interval + 2):
+        a = normal(2, seed=f"a {step}").requires_grad_()
+        _, scale, good = scaled_backward(a.square().sum(), [a], scale, good, interval)
+        scales.append(float(scale))
+        counts.append(good)
+    return {"scales": torch.tensor(scales), "counts": counts}
+
+
+@scaling.probe
+def parameters_with_gradients(scaled_backward: Any) -> Seen:
+    """parameters that still carry a gradient, one of them a single number"""
+    a, b = normal(seed="a").requires_grad_(), normal(1, 3, seed="b").requires_grad_()
+    for parameter in (a, b):
+        parameter.grad = torch.full_like(parameter, 1e5)
+    return outcome(scaled_backward((a * b).exp().sum(), [a, b], 16.0, good_steps=1))
 
 
 def differentiated(loss: Tensor, parameters: Sequence[Tensor], scale: float) -> list[Tensor]:
@@ -968,3 +1412,40 @@ def scale_kept_after_overflow(
     """
     grads, new, good = scaled_backward(loss, parameters, scale, good_steps, interval)
     return grads, scale if grads is None else new, good
+
+
+@scaling.misconception
+def added_to_what_was_there(
+    loss: Tensor, parameters: Sequence[Tensor], scale: float, good_steps: int = 0, interval: int = 2000
+) -> Any:
+    """You return what is in .grad after `backward`, and that was not empty before.
+
+    `backward` adds to .grad. Clear it first, or ask `torch.autograd.grad` for the gradient itself.
+    """
+    (loss * scale).backward()
+    grads = [p.grad.float() / scale for p in parameters if p.grad is not None]
+    return adapted(grads, is_fine(grads), scale, good_steps, interval)
+
+
+@scaling.misconception
+def doubled_one_step_late(
+    loss: Tensor, parameters: Sequence[Tensor], scale: float, good_steps: int = 0, interval: int = 2000
+) -> Any:
+    """Your scale doubles one step too late.
+
+    This step counts too: with it, the count is good_steps + 1.
+    """
+    grads, new, good = scaled_backward(loss, parameters, scale, good_steps, interval + 1)
+    return grads, new, good
+
+
+@scaling.misconception
+def only_nan_noticed(
+    loss: Tensor, parameters: Sequence[Tensor], scale: float, good_steps: int = 0, interval: int = 2000
+) -> Any:
+    """You notice NaN, but not inf.
+
+    What overflows becomes inf first, and NaN only when infinities meet. `isfinite` is false for both.
+    """
+    grads = [g.float() / scale for g in differentiated(loss, parameters, scale)]
+    return adapted(grads, not any(bool(g.isnan().any()) for g in grads), scale, good_steps, interval)

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from proctor import Exercise
 from proctor.forbid import FUSED_ATTENTION, MULTIHEAD
-from proctor.inputs import integers, normal, seeded
-from proctor.properties import gradients, keeps_inputs, other_device, same_in
+from proctor.inputs import booleans, distinct, integers, normal, number, permutation, seeded, whole
+from proctor.properties import usual
 from qkv.model.masks import causal_mask
 from qkv.model.transformer import Transformer, beam_search, embed, greedy_decode, shift_right
 
@@ -60,10 +60,27 @@ def two_batch_dimensions(embed: Any) -> Seen:
     return {"vectors": embed(*arguments)}
 
 
-embedding.property(gradients(ids_and_tables))
-embedding.property(keeps_inputs(ids_and_tables))
-embedding.property(same_in(torch.float64, ids_and_tables))
-embedding.property(other_device(ids_and_tables))
+@embedding.probe
+def embeddings_of_size_one(embed: Any) -> Seen:
+    """sizes of 1: the sequence, the batch, the width, the vocabulary, the positions"""
+    batch, seq, d = distinct(2, 9, 3, seed="sizes")
+    cases = [((1,), 7, d, 3), ((batch, 1), 7, d, 4), ((1, seq), 7, d, 12), ((batch, seq), 7, 1, 12),
+             ((batch, seq), 1, d, seq), ((1, 1), 1, 1, 1)]  # fmt: skip
+    return {
+        f"vectors, ids {shape}, table {vocab} × {width}": embed(
+            integers(0, vocab, *shape, seed="ids"),
+            normal(vocab, width, seed="table"),
+            normal(length, width, seed="positions"),
+        )
+        for shape, vocab, width, length in cases
+    }
+
+
+def ids_and_tables_of_one_shape() -> tuple[Tensor, Tensor, Tensor]:
+    return integers(0, 5, 5, seed="ids"), normal(5, 4, seed="table"), normal(5, 4, seed="positions")
+
+
+usual(embedding, ids_and_tables, alike=ids_and_tables_of_one_shape)
 
 
 @embedding.misconception
@@ -130,6 +147,33 @@ def last_positions(ids: Tensor, table: Tensor, positions: Tensor) -> Tensor:
     return table[ids] * math.sqrt(table.shape[-1]) + positions[-ids.shape[-1] :]
 
 
+@embedding.misconception
+def root_of_the_vocabulary(ids: Tensor, table: Tensor, positions: Tensor) -> Tensor:
+    """You multiply by the root of the number of tokens in the vocabulary.
+
+    `len(table)` counts rows. The width is the last size of the table: d_model.
+    """
+    return table[ids] * math.sqrt(len(table)) + positions[: ids.shape[-1]]
+
+
+@embedding.misconception
+def positions_from_one(ids: Tensor, table: Tensor, positions: Tensor) -> Tensor:
+    """Your positions begin at 1.
+
+    The first token stands at position 0; counted from 1, the last token may find no vector at all.
+    """
+    return table[ids] * math.sqrt(table.shape[-1]) + positions[1 : ids.shape[-1] + 1]
+
+
+@embedding.misconception
+def a_batch_of_sequences_only(ids: Tensor, table: Tensor, positions: Tensor) -> Tensor:
+    """You read the length off dimension 1, which is the last one only in a batch of sequences.
+
+    `...` may be none, one or several dimensions. Time is always the last: -1.
+    """
+    return table[ids] * math.sqrt(table.shape[-1]) + positions[: ids.shape[1]]
+
+
 # shift_right ----------------------------------------------------------------------------------------------------------
 
 shifting = Exercise(
@@ -144,29 +188,35 @@ shifting = Exercise(
 
 
 def some_targets() -> tuple[Tensor, int]:
-    return integers(2, 9, 3, 5, seed="targets"), 1
+    return integers(2, 90, 3, 5, seed="targets"), whole(91, 200, seed="bos")
 
 
 @shifting.probe
 def three_targets(shift_right: Any) -> Seen:
-    """three targets of five ids, bos = 1"""
+    """three targets of five ids"""
     return {"inputs": shift_right(*some_targets())}
 
 
 @shifting.probe
-def single_tokens(shift_right: Any) -> Seen:
-    """targets of one id each, bos = 7"""
-    return {"inputs": shift_right(integers(0, 5, 4, 1, seed="targets"), 7)}
+def targets_of_size_one(shift_right: Any) -> Seen:
+    """targets of one id each, one target, and both"""
+    n, *starts = distinct(4, 60, 4, seed="n and bos")
+    shapes = [(n, 1), (1, n), (1, 1)]
+    return {
+        f"inputs of {shape}, bos {bos}": shift_right(integers(0, 90, *shape, seed="targets"), bos)
+        for shape, bos in zip(shapes, starts, strict=True)
+    }
 
 
 @shifting.probe
 def as_many_targets_as_tokens(shift_right: Any) -> Seen:
-    """four targets of four ids, bos = 0"""
-    return {"inputs": shift_right(integers(1, 50, 4, 4, seed="targets"), 0)}
+    """six targets of six ids, bos = 0"""
+    return {"inputs": shift_right(integers(1, 90, 6, 6, seed="targets"), 0)}
 
 
-shifting.property(keeps_inputs(some_targets))
-shifting.property(other_device(some_targets))
+usual(
+    shifting, some_targets, without=("gradients", "in_float64", "in_float16", "in_bfloat16")
+)  # ids: no floating dtype to keep
 
 
 @shifting.misconception
@@ -223,6 +273,33 @@ def zero_for_bos(targets: Tensor, bos: int) -> Tensor:
     return shift_right(targets, 0)
 
 
+@shifting.misconception
+def start_missing(targets: Tensor, bos: int) -> Tensor:
+    """You take the last id off, but put no bos in front: one column too few.
+
+    The decoder has to read something before it says its first word.
+    """
+    return targets[:, :-1]
+
+
+@shifting.misconception
+def end_kept_instead(targets: Tensor, bos: int) -> Tensor:
+    """You put bos in front and leave out the last id but one, so that the last stays.
+
+    The last id is what should be said last; nobody reads it. All others move by one.
+    """
+    return torch.cat([torch.full_like(targets[:, :1], bos), targets[:, :-2], targets[:, -1:]], 1)[:, : targets.shape[1]]
+
+
+@shifting.misconception
+def ids_as_floats(targets: Tensor, bos: int) -> Tensor:
+    """Your ids come back as floating numbers.
+
+    `torch.ones` makes floats unless told otherwise, and `cat` follows them. A table is indexed by int64.
+    """
+    return shift_right(targets, bos).float()
+
+
 # Transformer ----------------------------------------------------------------------------------------------------------
 
 machine = Exercise(
@@ -250,22 +327,53 @@ def real_source() -> Tensor:
     return torch.arange(5) < torch.tensor([5, 2, 3])[:, None, None]  # (batch, 1, source)
 
 
+def calling(model: Any, method: str) -> Any:
+    """The model with one of its methods in the place of forward: called as modules are, hooks and all."""
+    model.forward = getattr(model, method)
+    return model
+
+
 @machine.probe
 def reading(transformer: Any) -> Seen:
     """what `encode` makes of three sources of five ids"""
-    return {"memory": build_machine(transformer).encode(sentences()[0])}
+    return {"memory": calling(build_machine(transformer), "encode")(sentences()[0])}
 
 
 @machine.probe
 def reading_without_padding(transformer: Any) -> Seen:
     """what `encode` makes of padded sources"""
-    return {"memory": build_machine(transformer).encode(sentences()[0], real_source())}
+    return {"memory": calling(build_machine(transformer), "encode")(sentences()[0], real_source())}
 
 
 @machine.probe
 def speaking(transformer: Any) -> Seen:
     """what `decode` makes of four ids and a memory of five"""
-    return {"logits": build_machine(transformer).decode(sentences()[1], normal(3, 5, 6, seed="memory"))}
+    decode = calling(build_machine(transformer), "decode")
+    return {"logits": decode(sentences()[1], normal(3, 5, 6, seed="memory"))}
+
+
+@machine.probe
+def speaking_about_a_part(transformer: Any) -> Seen:
+    """what `decode` makes of a memory of which every position may see another part"""
+    mask = booleans(3, 4, 5, seed="mask")
+    mask[..., 0] = True
+    decode = calling(build_machine(transformer), "decode")
+    return {"logits": decode(sentences()[1], normal(3, 5, 6, seed="memory"), mask)}
+
+
+@machine.probe
+def machines_of_size_one(transformer: Any) -> Seen:
+    """sizes of 1: batch, source, target, layers, heads, both vocabularies; and the longest length"""
+    batch, source, target = distinct(2, 8, 3, seed="sizes")
+    cases = [(1, source, target, (9, 7, 6, 2, 10, 1, 12)), (batch, 1, target, (9, 7, 6, 3, 10, 1, 12)),
+             (batch, source, 1, (9, 7, 6, 1, 1, 1, 12)), (batch, source, source, (1, 7, 4, 4, 5, 2, source)),
+             (1, 1, 1, (9, 1, 2, 1, 1, 1, 1))]  # fmt: skip
+    return {
+        f"logits, {b} × {n} -> {m}, sizes {sizes}": seeded(transformer(*sizes))(
+            integers(0, sizes[0], b, n, seed="source"), integers(0, sizes[1], b, m, seed="inputs")
+        )
+        for b, n, m, sizes in cases
+    }
 
 
 @machine.probe
@@ -280,9 +388,42 @@ def with_padding(transformer: Any) -> Seen:
     return {"logits": build_machine(transformer)(*sentences(), real_source())}
 
 
-machine.property(gradients(sentences, build_machine))
-machine.property(keeps_inputs(sentences, build_machine))
-machine.property(other_device(sentences, build_machine))
+@machine.probe
+def with_masks_of_every_shape(transformer: Any) -> Seen:
+    """masks that are all True, the same for the whole batch, or given by name"""
+    model = build_machine(transformer)
+    same = booleans(1, 1, 5, seed="same")
+    same[..., 0] = True
+    masks = {"all True": torch.ones(3, 1, 5).bool(), "(1, 1, source)": same, "(source,)": same[0, 0].clone()}
+    return {f"logits, mask {name}": model(*sentences(), mask=mask) for name, mask in masks.items()}
+
+
+def build_wide_machine(cls: Any) -> Any:
+    """Sixteen wide: the rounding of float16 and bfloat16 stays well below what is let pass."""
+    return seeded(cls(source_vocab=9, target_vocab=7, d_model=16, n_heads=2, d_ff=12, n_layers=2, max_length=12))
+
+
+def sentences_of_one_shape() -> tuple[Tensor, Tensor]:
+    return integers(0, 7, 3, 5, seed="source"), integers(0, 7, 3, 5, seed="inputs")
+
+
+usual(machine, sentences, build_wide_machine, alike=sentences_of_one_shape)
+
+
+@machine.property
+def where_eps_decides(transformer: Any) -> Seen:
+    """a machine whose tables hardly vary, so that eps decides
+
+    On vectors that hardly vary, where eps decides, your numbers differ. The last norms are `nn.LayerNorm(d_model)`,
+    whose eps is 1e-5.
+    """
+    model = build_machine(transformer)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if "layer" not in name and not name.endswith("norm.weight"):
+                parameter.mul_(1e-3)
+        model.positions.mul_(1e-3)
+    return {"memory": model.encode(sentences()[0])}
 
 
 @machine.misconception
@@ -410,6 +551,64 @@ class TablesExchanged(Transformer):
         return self.encoder_norm(x)
 
 
+@machine.misconception
+class OnlyTheFutureVisible(Transformer):
+    """Your causal mask is turned: each position of the decoder sees itself and what comes after.
+
+    Rows are queries, columns are keys: a row allows its own column and those before it.
+    """
+
+    def decode(self, inputs: Tensor, memory: Tensor, mask: Tensor | None = None) -> Tensor:
+        x = embed(inputs, self.target_table, self.positions)
+        past = causal_mask(inputs.shape[1]).to(inputs.device).T
+        for layer in self.decoder:
+            x = layer(x, memory, past, mask)
+        return self.decoder_norm(x) @ self.target_table.T
+
+
+@machine.misconception
+class LastPositionOnly(Transformer):
+    """You return the logits of the last position alone.
+
+    That is enough to say the next word. In training all positions are asked at once.
+    """
+
+    def decode(self, inputs: Tensor, memory: Tensor, mask: Tensor | None = None) -> Tensor:
+        return super().decode(inputs, memory, mask)[:, -1]
+
+
+@machine.misconception
+class OutputScaled(Transformer):
+    """You divide the logits by √d_model.
+
+    That is for the scores of an attention. The output is the plain dot product with the rows of the table.
+    """
+
+    def decode(self, inputs: Tensor, memory: Tensor, mask: Tensor | None = None) -> Tensor:
+        return super().decode(inputs, memory, mask) / math.sqrt(self.target_table.shape[-1])
+
+
+@machine.misconception
+class RowsNotEnlarged(Transformer):
+    """Your encoder and your decoder do not multiply the rows of their tables by √d_model.
+
+    `embed` does it. Rows that are looked up and added to the positions as they are, are too small beside them.
+    """
+
+    def encode(self, source: Tensor, mask: Tensor | None = None) -> Tensor:
+        x = self.source_table[source] + self.positions[: source.shape[1]]
+        for layer in self.encoder:
+            x = layer(x, mask)
+        return self.encoder_norm(x)
+
+    def decode(self, inputs: Tensor, memory: Tensor, mask: Tensor | None = None) -> Tensor:
+        x = self.target_table[inputs] + self.positions[: inputs.shape[1]]
+        past = causal_mask(inputs.shape[1]).to(inputs.device)
+        for layer in self.decoder:
+            x = layer(x, memory, past, mask)
+        return self.decoder_norm(x) @ self.target_table.T
+
+
 # greedy_decode --------------------------------------------------------------------------------------------------------
 
 greedy = Exercise(
@@ -436,133 +635,184 @@ def speaker(name: str, vocab: int, eos: int, patience: int = 10**6) -> Step:
     return step
 
 
+def drawn_task(name: str, low: int = 5, high: int = 10) -> tuple[int, int, int]:
+    """The size of a vocabulary, and two different ids of it, for bos and eos."""
+    vocab = whole(low, high, seed=f"vocab {name}")
+    bos, eos = distinct(0, vocab, 2, seed=f"ids {name}")
+    return vocab, bos, eos
+
+
 @greedy.probe
 def until_the_end(greedy_decode: Any) -> Seen:
-    """a model that ends after four tokens"""
-    return {"ids": list(greedy_decode(speaker("a", 8, 2, patience=4), 1, 2, 20))}
+    """models that end after a few tokens"""
+    found: Seen = {}
+    for name, patience in zip("abc", distinct(3, 9, 3, seed="patience"), strict=True):
+        vocab, bos, eos = drawn_task(name)
+        model = speaker(name, vocab, eos, patience=patience)
+        found[f"ids, eos after {patience}"] = list(greedy_decode(model, bos, eos, 20))
+    return found
 
 
 @greedy.probe
 def cut_off(greedy_decode: Any) -> Seen:
-    """a model that would go on for ever, cut off after six tokens"""
-    return {"ids": list(greedy_decode(speaker("b", 7, 3), 0, 3, 6))}
+    """models that would go on for ever, cut off after one token and after several"""
+    found: Seen = {}
+    for limit in (1, *distinct(4, 12, 2, seed="limits")):
+        vocab, bos, eos = drawn_task(f"cut {limit}")
+        found[f"ids, at most {limit}"] = list(greedy_decode(speaker(f"b {limit}", vocab, eos), bos, eos, limit))
+    return found
 
 
 @greedy.probe
 def ended_at_the_limit(greedy_decode: Any) -> Seen:
-    """a model that ends exactly at the limit, and one that ends at once"""
-    at_the_limit = greedy_decode(speaker("c", 6, 4, patience=4), 5, 4, 5)
-    return {"at the limit": list(at_the_limit), "at once": list(greedy_decode(speaker("d", 6, 0, patience=0), 5, 0, 5))}
+    """a model that ends exactly at the limit, one that ends at once, and one that knows no other word"""
+    vocab, bos, eos = drawn_task("limit")
+    limit = whole(4, 9, seed="limit")
+    return {
+        "at the limit": list(greedy_decode(speaker("c", vocab, eos, patience=limit - 1), bos, eos, limit)),
+        "at once": list(greedy_decode(speaker("d", vocab, eos, patience=0), bos, eos, limit)),
+        "no other word": list(greedy_decode(lambda prefix: torch.zeros(1), 1, 0, limit)),
+    }
 
 
 @greedy.probe
 def equally_likely(greedy_decode: Any) -> Seen:
     """tokens that are equally likely"""
+    order = permutation(9, seed="order").tolist()  # who ties at first, who ties later, who never comes
+    rows = [torch.full((9,), -9.0) for _ in range(2)]
+    rows[0][order[:3]], rows[1][order[2:6]] = -1.5, -1.75
 
     def undecided(prefix: list[int]) -> Tensor:
-        tied = torch.tensor([-9.0, -1.5, -1.5, -9.0, -1.5])
-        return tied if len(prefix) < 4 else tied.flip(0)
+        return rows[len(prefix) // 3 % 2].clone()
 
-    return {"ids": list(greedy_decode(undecided, 3, 0, 5))}
+    return {"ids": list(greedy_decode(undecided, order[7], order[8], 6))}
 
 
 @greedy.probe
 def what_it_asks(greedy_decode: Any) -> Seen:
     """the prefixes that the model is asked about"""
-    asked: list[int] = []
-    model = speaker("e", 9, 1, patience=3)
+    asked: list[list[int]] = []
+    vocab, bos, eos = drawn_task("asks")
+    model = speaker("e", vocab, eos, patience=whole(3, 7, seed="patience"))
 
     def step(prefix: list[int]) -> Tensor:
-        asked.extend([len(prefix), *prefix])
+        if list(prefix) not in asked[-1:]:  # asking the same twice is a waste, not a mistake
+            asked.append(list(prefix))
         return model(list(prefix))
 
-    greedy_decode(step, 6, 1, 8)
-    return {"asked": asked}
+    greedy_decode(step, bos, eos, 8)
+    return {"asked": [entry for prefix in asked for entry in (len(prefix), *prefix)]}
 
 
-def said(step: Step, bos: int, eos: int, max_length: int, choose: Any = lambda p: int(p.argmax())) -> list[int]:
-    """Decoding with another way to choose; stops at eos."""
+@greedy.assembled
+def decode_in_steps(
+    step: Step,
+    bos: int,
+    eos: int,
+    max_length: int,
+    *,
+    limit: Any = lambda max_length: max_length,
+    ask: Any = lambda bos, ids: [bos, *ids],
+    choose: Any = lambda log_p: int(log_p.argmax()),
+    ends: Any = lambda token, eos: token == eos,
+    answer: Any = lambda bos, ids, eos: ids,
+) -> list[int]:
     ids: list[int] = []
-    while len(ids) < max_length and eos not in ids:
-        ids.append(choose(step([bos, *ids])))
-    return ids
+    while len(ids) < limit(max_length):
+        ids.append(choose(step(ask(bos, ids))))
+        if ends(ids[-1], eos):
+            break
+    return answer(bos, ids, eos)
 
 
-@greedy.misconception
-def start_kept(step: Step, bos: int, eos: int, max_length: int) -> list[int]:
+@greedy.instead_of("answer")
+def start_kept(bos: int, ids: list[int], eos: int) -> list[int]:
     """Your answer begins with bos.
 
     bos starts the machine; it is not part of what it says.
     """
-    return [bos, *greedy_decode(step, bos, eos, max_length)]
+    return [bos, *ids]
 
 
-@greedy.misconception
-def end_dropped(step: Step, bos: int, eos: int, max_length: int) -> list[int]:
+@greedy.instead_of("answer")
+def end_dropped(bos: int, ids: list[int], eos: int) -> list[int]:
     """You leave eos out of the answer.
 
     Here it is kept: it tells an answer that ended from one that was cut off.
     """
-    return [token for token in greedy_decode(step, bos, eos, max_length) if token != eos]
+    return [token for token in ids if token != eos]
 
 
-@greedy.misconception
-def never_stops(step: Step, bos: int, eos: int, max_length: int) -> list[int]:
+@greedy.instead_of("answer")
+def only_the_last_said(bos: int, ids: list[int], eos: int) -> list[int]:
+    """You return the last token alone.
+
+    The answer is all that was said after bos, in order.
+    """
+    return ids[-1:]
+
+
+@greedy.instead_of("ends")
+def never_stops(token: int, eos: int) -> bool:
     """You go on after eos.
 
     What a model says after its end means nothing.
     """
-    return greedy_decode(step, bos, -1, max_length)
+    return False
 
 
-@greedy.misconception
-def one_too_short(step: Step, bos: int, eos: int, max_length: int) -> list[int]:
-    """Your answer may be one token shorter than allowed: bos is counted.
+@greedy.instead_of("limit")
+def one_too_short(max_length: int) -> int:
+    """Your answer is cut off one token before the limit: bos is counted.
 
     max_length counts what is said; bos is not.
     """
-    return greedy_decode(step, bos, eos, max_length - 1)
+    return max_length - 1
 
 
-@greedy.misconception
-def one_too_long(step: Step, bos: int, eos: int, max_length: int) -> list[int]:
+@greedy.instead_of("limit")
+def one_too_long(max_length: int) -> int:
     """Your answer may be one token longer than allowed.
 
     Check the length before you ask for another token.
     """
-    return greedy_decode(step, bos, eos, max_length + 1)
+    return max_length + 1
 
 
-@greedy.misconception
-def largest_id_of_equals(step: Step, bos: int, eos: int, max_length: int) -> list[int]:
+@greedy.instead_of("choose")
+def largest_id_of_equals(log_p: Tensor) -> int:
     """Of equally likely tokens you take the largest id.
 
     Ties go to the smallest id, so that an answer does not depend on the machine.
     """
-    return said(step, bos, eos, max_length, lambda p: len(p) - 1 - int(p.flip(0).argmax()))
+    return len(log_p) - 1 - int(log_p.flip(0).argmax())
 
 
-@greedy.misconception
-def least_likely(step: Step, bos: int, eos: int, max_length: int) -> list[int]:
+@greedy.instead_of("choose")
+def least_likely(log_p: Tensor) -> int:
     """You say the least likely token.
 
     Log-probabilities are negative; the likeliest is the one nearest to 0, the largest.
     """
-    return said(step, bos, eos, max_length, lambda p: int(p.argmin()))
+    return int(log_p.argmin())
 
 
-@greedy.misconception
-def last_token_only(step: Step, bos: int, eos: int, max_length: int) -> list[int]:
+@greedy.instead_of("ask")
+def last_token_only(bos: int, ids: list[int]) -> list[int]:
     """You ask the model about the last token alone.
 
     The prefix is all that has been said, from bos on.
     """
-    ids = [bos]
-    while len(ids) <= max_length:
-        ids.append(int(step(ids[-1:]).argmax()))
-        if ids[-1] == eos:
-            break
-    return ids[1:]
+    return ids[-1:] or [bos]
+
+
+@greedy.instead_of("ask")
+def start_left_out_of_the_prefix(bos: int, ids: list[int]) -> list[int]:
+    """After the first token you ask the model without bos.
+
+    It was trained on prefixes that begin with bos; without it, every token stands one position too early.
+    """
+    return list(ids) or [bos]
 
 
 # beam_search ----------------------------------------------------------------------------------------------------------
@@ -591,100 +841,149 @@ def searched(result: Any) -> Seen:
     return {"ids": list(ids), "score": torch.tensor(float(score), dtype=torch.float32)}  # sums in float32 are welcome
 
 
-@beaming.probe
-def three_wide(beam_search: Any) -> Seen:
-    """width 3, six tokens at most"""
-    return searched(beam_search(speaker("a", 6, 2), 1, 2, 6, 3))
-
-
-@beaming.probe
-def one_wide(beam_search: Any) -> Seen:
-    """width 1"""
-    return searched(beam_search(speaker("b", 7, 3, patience=3), 0, 3, 8, 1))
-
-
-@beaming.probe
-def wider_than_the_vocabulary(beam_search: Any) -> Seen:
-    """width 20 with a vocabulary of four"""
-    return searched(beam_search(speaker("c", 4, 0), 1, 0, 4, 20))
-
-
-def talkative(name: str, vocab: int, eos: int) -> Step:
+def talkative(name: str, vocab: int, eos: int, liking: float = 0.7) -> Step:
     """A model for which long and short answers are about equally likely, so that the length decides."""
 
     rows = [normal(vocab, seed=f"{name} {i}") for i in range(13)]
 
     def step(prefix: list[int]) -> Tensor:
         logits = rows[sum((i + 2) * token for i, token in enumerate(prefix)) % 13].clone()
-        logits[eos] = logits[eos] + 0.7
+        logits[eos] = logits[eos] + liking
         return logits.log_softmax(-1)
 
     return step
 
 
+def labelled(result: Any, label: str) -> Seen:
+    return {f"{name} {label}": value for name, value in searched(result).items()}
+
+
+@beaming.probe
+def three_wide(beam_search: Any) -> Seen:
+    """width 3, six tokens at most, models that never end"""
+    found: Seen = {}
+    for name in "ab":
+        vocab, bos, eos = drawn_task(f"three {name}")
+        found |= labelled(beam_search(speaker(name, vocab, eos), bos, eos, 6, 3), f"of model {name}")
+    return found
+
+
+@beaming.probe
+def one_wide(beam_search: Any) -> Seen:
+    """width 1, and an answer that ends before the limit"""
+    vocab, bos, eos = drawn_task("one")
+    patience = whole(2, 6, seed="patience")
+    return searched(beam_search(speaker("b", vocab, eos, patience=patience), bos, eos, 8, 1))
+
+
+@beaming.probe
+def wider_than_the_vocabulary(beam_search: Any) -> Seen:
+    """widths far above the vocabulary, of which one has a single word"""
+    vocab, bos, eos = drawn_task("narrow", 4, 6)
+    wide = labelled(beam_search(talkative("c", vocab, eos), bos, eos, 4, 20, 1.0), "at width 20")
+    single = beam_search(lambda prefix: torch.full((1,), -0.25), 1, 0, 3, 5)
+    return {**wide, **labelled(single, "of a single word")}
+
+
 @beaming.probe
 def with_a_length_penalty(beam_search: Any) -> Seen:
-    """several answers of different lengths, penalties 0, 0.7 and 2"""
+    """several answers of different lengths, penalties 0, 2 and one between"""
+    vocab, bos, eos = drawn_task("penalty")
     found: Seen = {}
-    for penalty in (0.0, 0.7, 2.0):
-        result = searched(beam_search(talkative("d", 5, 1), 0, 1, 7, 4, length_penalty=penalty))
-        found |= {f"{name} at penalty {penalty}": value for name, value in result.items()}
+    for penalty in (0.0, number(0.5, 0.9, seed="penalty"), 2.0):
+        result = beam_search(talkative("d", vocab, eos), bos, eos, 7, 4, length_penalty=penalty)
+        found |= labelled(result, f"at penalty {penalty:.2f}")
     return found
 
 
 @beaming.probe
 def cut_off_beams(beam_search: Any) -> Seen:
-    """hypotheses that never end, cut off after four tokens"""
-    return searched(beam_search(speaker("e", 5, 4), 2, 4, 4, 3, 1.0))
+    """hypotheses that never end, cut off after one token and after four"""
+    vocab, bos, eos = drawn_task("cut")
+    found: Seen = {}
+    for limit in (1, 4):
+        result = beam_search(speaker("e", vocab, eos), bos, eos, limit, 3, 1.0)
+        found |= labelled(result, f"after {limit}")
+    return found
+
+
+def noisy(name: str, rows: dict[tuple[int, ...], list[float]]) -> Step:
+    """A model from a table of what follows each answer so far; every number is a little off."""
+    known = {said: torch.tensor(row) + normal(4, seed=f"{name} {said}", std=0.01) for said, row in rows.items()}
+    rest = torch.tensor([-3.0, -3.5, -4.0, -4.5]) + normal(4, seed=f"{name} rest", std=0.01)
+
+    def step(prefix: list[int]) -> Tensor:
+        return known.get(tuple(prefix[1:]), rest).clone()
+
+    return step
 
 
 @beaming.probe
 def a_garden_path(beam_search: Any) -> Seen:
-    """a model whose likeliest first token leads nowhere"""
-
-    def step(prefix: list[int]) -> Tensor:
-        table = {1: [-9.0, -9.0, -0.6, -0.9], 2: [-2.0, -3.0, -2.2, -2.1], 3: [-0.1, -4.0, -4.0, -4.0]}
-        return torch.tensor(table.get(prefix[-1], [-1.0, -2.0, -3.0, -4.0]))
-
-    return {
-        name: value
-        for width in (1, 2)
-        for name, value in {
-            f"{key} at width {width}": v for key, v in searched(beam_search(step, 1, 0, 3, width)).items()
-        }.items()
-    }
+    """a model whose likeliest first token leads nowhere, widths 1 and 2"""
+    step = noisy("path", {(): [-9.0, -9.0, -0.6, -0.9], (2,): [-2.0, -3.0, -2.2, -2.1], (3,): [-0.1, -4.0, -4.0, -4.0]})
+    found: Seen = {}
+    for width in (1, 2):
+        found |= labelled(beam_search(step, 1, 0, 3, width), f"at width {width}")
+    return found
 
 
 @beaming.probe
 def an_early_end(beam_search: Any) -> Seen:
     """width 2, an answer of eos alone takes one of the two places, penalty 2"""
-    noise = normal(4, seed="end", std=0.01)
-    rows = {(): [-0.5, -9.0, -0.6, -1.5], (3,): [-0.01, -6.0, -6.0, -6.0]}
-
-    def step(prefix: list[int]) -> Tensor:
-        return torch.tensor(rows.get(tuple(prefix[1:]), [-3.0, -3.5, -4.0, -4.5])) + noise
-
+    step = noisy("end", {(): [-0.5, -9.0, -0.6, -1.5], (3,): [-0.01, -6.0, -6.0, -6.0]})
     return searched(beam_search(step, 1, 0, 2, 2, 2.0))
+
+
+@beaming.probe
+def a_place_for_the_finished(beam_search: Any) -> Seen:
+    """width 2, where an answer of eos alone is better than what has to be followed, penalty 2"""
+    rows = {
+        (): [-0.5, -9.0, -0.6, -5.0],
+        (2,): [-9.0, -9.0, -0.1, -0.3],
+        (2, 2): [-5.0, -5.5, -6.0, -6.5],
+        (2, 3): [-0.02, -6.0, -6.0, -6.0],
+    }
+    return searched(beam_search(noisy("place", rows), 1, 0, 3, 2, 2.0))
+
+
+@beaming.probe
+def an_unlikely_end(beam_search: Any) -> Seen:
+    """width 2, where an answer of eos alone is worse than both that are followed after it"""
+    rows = {
+        (): [-0.9, -9.0, -0.1, -5.0],
+        (2,): [-9.0, -9.0, -0.1, -0.2],
+        (2, 2): [-5.0, -5.5, -6.0, -6.5],
+        (2, 3): [-0.02, -6.0, -6.0, -6.0],
+    }
+    return searched(beam_search(noisy("unlikely", rows), 1, 0, 3, 2))
 
 
 @beaming.probe
 def a_late_bloomer(beam_search: Any) -> Seen:
     """a model whose third-best beginning leads to the best answer, widths 2 and 3"""
-    noise = normal(4, seed="bloom", std=0.01)
     rows = {
         (): [-9.0, -9.0, -0.5, -1.0],
         (2,): [-9.0, -9.0, -0.7, -0.8],
         (3,): [-9.0, -9.0, -1.5, -1.6],
         (3, 2): [-0.1, -4.0, -4.0, -4.0],
     }
-
-    def step(prefix: list[int]) -> Tensor:
-        return torch.tensor(rows.get(tuple(prefix[1:]), [-3.0, -3.5, -4.0, -4.5])) + noise
-
     found: Seen = {}
     for width in (2, 3):
-        result = searched(beam_search(step, 1, 0, 3, width))
-        found |= {f"{name} at width {width}": value for name, value in result.items()}
+        found |= labelled(beam_search(noisy("bloom", rows), 1, 0, 3, width), f"at width {width}")
+    return found
+
+
+@beaming.probe
+def many_models(beam_search: Any) -> Seen:
+    """eight models, each with its own width, penalty, limit and liking for the end"""
+    found: Seen = {}
+    for i in range(8):
+        vocab, bos, eos = drawn_task(f"many {i}", 4, 7)
+        width, limit = whole(2, 6, seed=f"width {i}"), whole(3, 7, seed=f"limit {i}")
+        penalty, liking = number(0.0, 2.0, seed=f"penalty {i}"), number(-1.5, 1.5, seed=f"liking {i}")
+        result = beam_search(talkative(f"m{i}", vocab, eos, liking), bos, eos, limit, width, penalty)
+        found |= labelled(result, f"of model {i}")
     return found
 
 
@@ -870,3 +1169,81 @@ def sum_returned(
     """
     ids, score = beam_search(step, bos, eos, max_length, width, length_penalty)
     return ids, score * len(ids) ** length_penalty
+
+
+def searched_otherwise(
+    step: Step, bos: int, eos: int, max_length: int, width: int, penalty: float, enough: Any
+) -> tuple[list[int], float]:
+    """The search with a reason to stop before max_length: `enough` of the complete ones."""
+    beam: Beam = [([], 0.0)]
+    complete: Beam = []
+    for _ in range(max_length):
+        kept = keep_best([h for ids, total in beam for h in plain_extension(step, bos, ids, total)], width, eos, 0.0)
+        complete += [h for h in kept if h[0][-1] == eos]
+        beam = [h for h in kept if h[0][-1] != eos]
+        if enough(complete):
+            beam = []
+            break
+    ids, total = max(complete + beam, key=lambda h: normalised(h[0], h[1], penalty))
+    return ids, normalised(ids, total, penalty)
+
+
+@beaming.misconception
+def stopped_when_enough_are_complete(
+    step: Step, bos: int, eos: int, max_length: int, width: int, length_penalty: float = 0.0
+) -> tuple[list[int], float]:
+    """You stop as soon as `width` hypotheses are complete.
+
+    Many libraries do so to save time. Here those that are still unfinished go on until max_length.
+    """
+    return searched_otherwise(
+        step, bos, eos, max_length, width, length_penalty, lambda complete: len(complete) >= width
+    )
+
+
+@beaming.misconception
+def finished_stay_in_the_beam(
+    step: Step, bos: int, eos: int, max_length: int, width: int, length_penalty: float = 0.0
+) -> tuple[list[int], float]:
+    """Your complete hypotheses stay in the beam and compete with longer ones for its places.
+
+    Then a complete one can be pushed out and is lost, or takes a place for ever. Here it leaves the beam and waits.
+    """
+    beam: Beam = [([], 0.0)]
+    for _ in range(max_length):
+        done = [h for h in beam if h[0] and h[0][-1] == eos]
+        grown = [h for h in beam if not h[0] or h[0][-1] != eos]
+        extended = [h for ids, total in grown for h in plain_extension(step, bos, ids, total)]
+        beam = keep_best(done + extended, width, eos, 0.0)
+    ids, total = max(beam, key=lambda h: normalised(h[0], h[1], length_penalty))
+    return ids, normalised(ids, total, length_penalty)
+
+
+@beaming.misconception
+def places_lost_for_good(
+    step: Step, bos: int, eos: int, max_length: int, width: int, length_penalty: float = 0.0
+) -> tuple[list[int], float]:
+    """Your beam loses a place for good with every hypothesis that ends.
+
+    The place is not refilled in that step. In the next one, all extensions compete for `width` places again.
+    """
+    beam: Beam = [([], 0.0)]
+    complete: Beam = []
+    for _ in range(max_length):
+        extended = [h for ids, total in beam for h in plain_extension(step, bos, ids, total)]
+        kept = keep_best(extended, max(width - len(complete), 0), eos, 0.0)
+        complete += [h for h in kept if h[0][-1] == eos]
+        beam = [h for h in kept if h[0][-1] != eos]
+    ids, total = max(complete + beam, key=lambda h: normalised(h[0], h[1], length_penalty))
+    return ids, normalised(ids, total, length_penalty)
+
+
+@beaming.misconception
+def multiplied_by_the_length(
+    step: Step, bos: int, eos: int, max_length: int, width: int, length_penalty: float = 0.0
+) -> tuple[list[int], float]:
+    """You multiply by the power of the length where you should divide.
+
+    Sums of log-probabilities are negative: multiplied, long answers become worse still. Dividing makes up for them.
+    """
+    return beam_search(step, bos, eos, max_length, width, -length_penalty)

@@ -13,6 +13,11 @@ name ends in `*`. An argument that is None is not looked at. Kinds of argument:
     "size"                   an integer ≥ 0
     "even"                   an even integer ≥ 2
     "divides d"              a positive integer that divides a size, or another argument
+    "above 0"                a number above 0, whole or not, or a tensor () that holds one
+    "needs query = key"      a bool; if it is True, the two sizes are equal
+    ("... n", "... d")       a tuple or list of as many tensors, each of its kind
+
+In a shape `group/head` is the size group, which divides the size head.
 """
 
 from __future__ import annotations
@@ -42,7 +47,10 @@ class Bound(NamedTuple):
     why: str
 
 
-def expects(**specs: str) -> Callable[[F], F]:
+Spec = str | tuple[str, ...]
+
+
+def expects(**specs: Spec) -> Callable[[F], F]:
     """Check the named arguments of a function or method against their specs on every call."""
 
     def decorate(function: F) -> F:
@@ -86,9 +94,15 @@ class Call:
         self.owner = owner
         self.bound = bound
 
-    def check(self, name: str, value: Any, spec: str) -> None:
-        if spec in INTEGERS:
+    def check(self, name: str, value: Any, spec: Spec) -> None:
+        if isinstance(spec, tuple):
+            self.several(name, value, spec)
+        elif spec in INTEGERS:
             self.integer(name, value, spec)
+        elif spec == "above 0":
+            self.above_zero(name, value)
+        elif spec.startswith("needs "):
+            self.equal_sizes(name, value, *spec.removeprefix("needs ").split(" = "))
         elif spec.startswith("divides "):
             self.divisor(name, value, spec.removeprefix("divides "))
         elif not isinstance(value, Tensor):
@@ -116,14 +130,40 @@ class Call:
         if not is_integer(value) or not accepts(value):
             raise ValueError(f"{self.owner}: {name} is {value!r}, expected {words}.")
 
+    def above_zero(self, name: str, value: Any) -> None:
+        if isinstance(value, Tensor) and value.dim() == 0:
+            value = value.item()
+        if not isinstance(value, int | float) or isinstance(value, bool) or not value > 0:  # NaN is not above 0 either
+            came = f"a {type(value).__name__}" if isinstance(value, Tensor) else repr(value)
+            raise ValueError(f"{self.owner}: {name} is {came}, expected a number above 0.")
+
+    def equal_sizes(self, name: str, value: Any, one: str, other: str) -> None:
+        sizes = self.bound[one].size, self.bound[other].size
+        if value and sizes[0] != sizes[1]:
+            raise ValueError(
+                f"{self.owner}: {name} is {value}, which needs {one} = {other}; "
+                f"here {one} is {sizes[0]} and {other} is {sizes[1]}."
+            )
+
+    def several(self, name: str, value: Any, specs: tuple[str, ...]) -> None:
+        if not isinstance(value, tuple | list):
+            raise TypeError(
+                f"{self.owner}: {name} is a {type(value).__name__}, expected a tuple of {len(specs)} tensors."
+            )
+        if len(value) != len(specs):
+            raise ValueError(f"{self.owner}: {name} holds {len(value)}, expected a tuple of {len(specs)} tensors.")
+        for i, (item, spec) in enumerate(zip(value, specs, strict=True)):
+            self.check(f"{name}[{i}]", item, spec)
+
     def divisor(self, name: str, value: Any, divided: str) -> None:
         self.integer(name, value, "positive")
+        self.divides(f"{name} is {value}", value, divided)
+
+    def divides(self, said: str, value: int, divided: str) -> None:
         whole = self.bound[divided].size
         if whole % value:
             choices = ", ".join(str(n) for n in range(1, min(whole, 64) + 1) if whole % n == 0)
-            raise ValueError(
-                f"{self.owner}: {name} is {value}, which does not divide {divided} = {whole}. Use one of {choices}."
-            )
+            raise ValueError(f"{self.owner}: {said}, which does not divide {divided} = {whole}. Use one of {choices}.")
 
     def shape(self, name: str, value: Tensor, spec: str) -> None:
         shape, dims = tuple(value.shape), spec.split()
@@ -142,12 +182,14 @@ class Call:
 
     def bind(self, name: str, shape: Shape, dim: str, size: Any, spec: str) -> None:
         """Let a name stand for this size, or refuse a size that contradicts what it stands for already."""
-        label = dim.rstrip("*")
+        label, _, whole = dim.rstrip("*").partition("/")
         if size == 0 and not dim.endswith("*"):
             raise ValueError(
                 f"{self.owner}: {name} has shape {shape}, so {label} is 0. "
                 f"Expected {shown(spec)} with at least one entry in each."
             )
+        if whole:
+            self.divides(f"{name} has shape {shape}, so {label} is {size}", size, whole)
         known = self.bound.setdefault(label, Bound(size, f"as {name} has it"))
         if known.size != size:
             what = "leading dimensions" if label == "..." else label
@@ -183,7 +225,7 @@ def is_integer(value: Any) -> bool:
 
 def shown(spec: str) -> str:
     """A spec as people write shapes: `(..., query, d_k)`."""
-    dims = spec.removeprefix("int: ").removeprefix("bool -> ").replace("*", "").split()
+    dims = [dim.rstrip("*").partition("/")[0] for dim in spec.removeprefix("int: ").removeprefix("bool -> ").split()]
     return f"({', '.join(dims)}{',' if len(dims) == 1 else ''})"
 
 

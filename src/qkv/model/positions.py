@@ -30,6 +30,7 @@ class also:
 
         def decorate(function: Function) -> Function:
             signature = inspect.signature(function)
+            owner = function.__qualname__.removesuffix(".forward").removesuffix(".__init__")  # a module by its name
 
             @wraps(function)
             def checked(*args: Any, **kwargs: Any) -> Any:
@@ -37,7 +38,7 @@ class also:
                 given.apply_defaults()
                 message = complaint(**given.arguments)
                 if message:
-                    raise ValueError(f"{function.__name__}: {message}")
+                    raise ValueError(f"{owner}: {message}")
                 return function(*args, **kwargs)
 
             return cast(Function, checked)

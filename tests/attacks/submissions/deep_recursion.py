@@ -1,6 +1,6 @@
 """Calls itself for ever, with Python's own guard removed.
 
-Expected: stopped (crash or memory or time).
+Expected: nothing earned, or stopped (crash or memory or time).
 Seconds: 3
 """
 

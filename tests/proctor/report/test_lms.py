@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from proctor.report.lms import export
+from proctor.report.lms import CannotExport, export
+from proctor.report.lms.gradebook import words
 
 POINTS = {"double": 1.0, "shifted": 2.0}
 ROWS = [
@@ -121,3 +122,42 @@ def test_exports_do_not_depend_on_the_hour(graded: Path) -> None:
         for name in ("a", "b"):
             export(graded, kind, graded / f"{name}.{kind}", POINTS, "qkv")
         assert (graded / f"a.{kind}").read_bytes() == (graded / f"b.{kind}").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "\nx", "＝1", "'=1", "''+1"])
+def test_a_name_that_a_spreadsheet_would_run_is_words(name: str) -> None:
+    assert words(name) == f"'{name}"
+
+
+@pytest.mark.parametrize("name", ["anna", "'t Hart", "O'Neil", "陈 伟", "a=1", "", "'", "1"])
+def test_other_names_stay_as_they_are(name: str) -> None:
+    assert words(name) == name
+
+
+@pytest.mark.parametrize(("kind", "columns"), [("canvas", (0, 3)), ("moodle", (0,)), ("csv", (0,))])
+def test_no_table_has_a_formula(graded: Path, kind: str, columns: tuple[int, ...]) -> None:
+    text = (graded / "results.jsonl").read_text("utf-8").replace('"anna"', '"=HYPERLINK(1)"')
+    (graded / "results.jsonl").write_text(text, encoding="utf-8")
+    export(graded, kind, graded / "table.csv", POINTS, "qkv")
+    rows = table(graded / "table.csv")
+    assert [row[0] for row in rows if "HYPERLINK" in row[0]] == ["'=HYPERLINK(1)"]
+    assert [row[column] for row in rows for column in columns if row[column].startswith("=")] == []
+    assert "0.6667" in str(rows)  # numbers stay numbers
+
+
+def test_one_results_json_is_for_one_student(graded: Path) -> None:
+    with pytest.raises(CannotExport) as caught:
+        export(graded, "gradescope", graded / "results.json", POINTS, "qkv")
+    assert str(caught.value) == ("results.json holds one student, and this class has 2: name a .zip for all of them.")
+    assert not (graded / "results.json").exists()
+
+
+@pytest.mark.parametrize("line", ["{", "[]", '{"student": "a"}', '{"student": "a", "exercise": "b", "score": "c"}'])
+def test_damaged_results_are_said_to_be(graded: Path, line: str) -> None:
+    (graded / "c.csv").write_text("from before")
+    with (graded / "results.jsonl").open("a", encoding="utf-8") as file:
+        file.write(line + "\n")
+    with pytest.raises(CannotExport, match=r"results.jsonl is damaged \(.*\)\. Grade again to write it anew\.$"):
+        export(graded, "csv", graded / "c.csv", POINTS, "qkv")
+    assert sorted(path.name for path in graded.iterdir()) == ["c.csv", "results.jsonl"]
+    assert (graded / "c.csv").read_text() == "from before"

@@ -78,6 +78,27 @@ def test_a_feedback_page(assignment: Any) -> None:
     assert "Not started yet Curves." in text
 
 
+def test_remarks_are_shown_also_where_all_is_well(assignment: Any) -> None:
+    marked = student("anna", double=result("double", remarks=("You compute it `twice`.",)))
+    assert "Remark: You compute it twice ." in Tags(feedback.page(assignment, marked)).text
+
+
+def test_files_that_were_not_read_are_named_once_and_on_top(assignment: Any) -> None:
+    notes = ("a.py is empty.", "a.py is empty.", *(f"cell {n} of b.ipynb has a syntax error." for n in range(20)))
+    text = Tags(feedback.page(assignment, student("anna", notes=notes))).text
+    assert text.count("a.py is empty.") == 1
+    assert text.index("a.py is empty.") < text.index("Lines")
+    assert "and 13 more" in text
+    assert "cell 19 of b.ipynb" in text
+
+
+def test_what_a_spreadsheet_would_run_is_words_in_the_gradebook(tmp_path: Path, assignment: Any) -> None:
+    write_reports(tmp_path, assignment, [student("=1+1"), student("anna")])
+    lines = (tmp_path / "grades.csv").read_text("utf-8").splitlines()
+    assert [line.split(",")[0] for line in lines] == ["student", "'=1+1", "anna"]
+    assert lines[1].endswith(",6")
+
+
 def test_hostile_text_stays_text(assignment: Any) -> None:
     marked = student(EVIL, notes=(EVIL,), double=replace(tripled(EVIL), situation=EVIL))
     tally = Tally(assignment)

@@ -77,6 +77,20 @@ def test_a_bool_is_a_bool_whatever_byte_it_was():
 
 
 @pytest.mark.parametrize(
+    ("name", "read"),
+    [
+        ("w_q.weight", "w_q.weight"),
+        ("Gewichte für α", "Gewichte für α"),
+        ("a\0b\x1b[31m\n\tc\u2028\u202ed\ud800", "a�b�[31m��c��d?"),
+        ("x" * 30_000, "x" * 99 + "…"),
+    ],
+)
+def test_names_are_short_and_printable(name: str, read: str):
+    tensors, _ = decode(blob({name: entry()}, bytes(8)))
+    assert list(tensors) == [read]
+
+
+@pytest.mark.parametrize(
     ("data", "message"),
     [
         (b"", "shorter than a header's length"),
@@ -90,6 +104,7 @@ def test_a_bool_is_a_bool_whatever_byte_it_was():
         (blob({"__metadata__": {"note": "{"}}), "the note is not JSON"),
         (blob({"__metadata__": {"note": 5}}), "the note is not JSON"),
         (blob({str(i): entry("F32", [0], [0, 0]) for i in range(257)}), "too many tensors"),
+        (blob({"a\n": entry("F32", [0], [0, 0]), "a\t": entry("F32", [0], [0, 0])}), "two tensors have one name"),
         (blob({"x": 5}), "a tensor has exactly a dtype, a shape and offsets"),
         (blob({"x": entry("C64")}), "unknown dtype"),
         (blob({"x": entry(["F32"])}), "unknown dtype"),

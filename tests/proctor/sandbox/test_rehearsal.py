@@ -29,12 +29,9 @@ def test_it_calls_every_probe_with_a_function_and_with_a_class() -> None:
 def test_it_leaves_everything_as_it_was() -> None:
     def state() -> list[object]:
         tables = vars(builtins), vars(torch.nn.functional), {n: m for n, m in vars(sys).items() if n != "modules"}
-        modules = {name: module for name, module in sys.modules.items() if rehearsal.is_sittings(name)}
-        return [dict(table) for table in tables] + [list(sys.meta_path), modules]
+        theirs = {name: sys.modules.get(name) for name in ("__main__", "submission", "rehearsed")}
+        return [dict(table) for table in tables] + [list(sys.meta_path), theirs]
 
-    import qkv.model
-
-    assert qkv.model
     before = state()
     rehearsal.rehearse({"doubled": {"one": lambda f: {"output": f(torch.zeros(2))}}}, {}, asdict(Limits()))
     assert state() == before

@@ -1,9 +1,14 @@
 """The system-call filter: its numbers, and what is left of a process that is under it."""
 
+# ruff: noqa: SIM115 - a process that ends at once closes its files
+
 from __future__ import annotations
 
+import ctypes
 import errno
 import faulthandler
+import io
+import mmap
 import os
 import platform
 import socket
@@ -11,6 +16,7 @@ import struct
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -101,10 +107,65 @@ def test_reading_and_computing_go_on(tmp_path):
         (lambda: os.nice(1), "EPERM"),
         (lambda: os.sched_setaffinity(0, {0}), "EPERM"),
         (lambda: os.setsid(), "EPERM"),
+        (lambda: mincore(), "EPERM"),
     ],
 )  # fmt: skip
 def test_what_is_refused(action, answer):
     assert in_child(action) == answer
+
+
+def mincore():
+    """Ask which pages are in memory: what others have read lately could be told by it."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    with mmap.mmap(-1, mmap.PAGESIZE) as page:
+        address = ctypes.addressof(ctypes.c_char.from_buffer(page))
+        if libc.mincore(ctypes.c_void_p(address), ctypes.c_size_t(mmap.PAGESIZE), ctypes.create_string_buffer(1)):
+            raise OSError(ctypes.get_errno(), "mincore")
+
+
+SILENT = [
+    (lambda: open(os.devnull, "w").write("text"), "4"),
+    (lambda: open(os.devnull, "ab", 0).write(b"data"), "4"),
+    (lambda: open("/dev/null", mode="r+b").read(), "b''"),
+    (lambda: open(file=os.devnull).read(), "''"),
+    (lambda: io.open(b"/dev/null", "w", 1, "utf-8").write("text"), "4"),  # noqa: UP020
+    (lambda: Path(os.devnull).write_text("text"), "4"),
+    (lambda: os.write(os.open(os.devnull, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), b"data"), "4"),
+    (lambda: print("text", file=open(os.devnull, "w", -1, None, None, None, True)), "None"),
+]
+
+
+@linux
+@pytest.mark.parametrize(("action", "answer"), SILENT)
+def test_the_null_device_can_be_opened_for_writing(action, answer):
+    def with_a_descriptor():
+        seccomp.offer_devnull(descriptor)
+        return action()
+
+    descriptor = os.open(os.devnull, os.O_RDWR)
+    try:
+        assert in_child(with_a_descriptor) == answer
+    finally:
+        os.close(descriptor)
+
+
+@linux
+@pytest.mark.parametrize(
+    "action",
+    [
+        lambda: open("/dev/zero", "w"),
+        lambda: open("/dev/../dev/full", "wb"),
+        lambda: open("/tmp/new", "w"),
+        lambda: os.open("/tmp/new", os.O_WRONLY | os.O_CREAT, 0o600),
+        lambda: Path("/tmp/new").touch(),
+    ],
+)
+def test_and_nothing_else_can(action):
+    def with_a_descriptor():
+        seccomp.offer_devnull(0)
+        return action()
+
+    assert in_child(with_a_descriptor) == "EROFS"
 
 
 @linux
@@ -115,7 +176,5 @@ def test_abort_still_aborts():
 @linux
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="x86_64 has a second numbering")
 def test_the_second_numbering_is_a_death_sentence():
-    import ctypes
-
     libc = ctypes.CDLL(None)
     assert in_child(lambda: libc.syscall(0x40000000 + 39)) == "signal 31"

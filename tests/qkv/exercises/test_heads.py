@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from proctor import Examiner
-from qkv.exercises.heads import multi_head_exercise
+from qkv.exercises.heads import merge_exercise, multi_head_exercise, split_exercise
 
 
 @pytest.fixture(scope="module")
@@ -43,12 +43,14 @@ def student(*mistakes: str) -> type[nn.Module]:
                 scores = scores / math.sqrt(d_model if "wide scale" in mistakes else d_head)
             if mask is not None and "no mask" not in mistakes:
                 hidden = mask if "reversed mask" in mistakes else ~mask
-                if "mask meets heads" not in mistakes:
+                if "mask rows meet heads" in mistakes:
+                    hidden = hidden.unsqueeze(1)
+                elif "mask meets heads" not in mistakes:
                     hidden = hidden.expand(batch, n, m).unsqueeze(1)
-                scores = scores.masked_fill(hidden, -1e9)
+                scores = scores.masked_fill(hidden, torch.finfo(scores.dtype).min)
             heads = torch.softmax(scores, dim=-1) @ v
             merged = heads if "reshaped merge" in mistakes else heads.transpose(1, 2)
-            merged = merged.reshape(batch, n, d_model)
+            merged = merged.view(batch, n, d_model) if "view" in mistakes else merged.reshape(batch, n, d_model)
             output = merged if "no output projection" in mistakes else self.out_proj(merged)
             return query + output if "residual" in mistakes else output
 
@@ -64,6 +66,8 @@ NAMES = {
     "no mask": "MaskIgnored",
     "reversed mask": "MaskReversed",
     "mask meets heads": "MaskOfTheSequenceMeetsTheHeads",
+    "mask rows meet heads": "MaskRowsMeetTheHeads",
+    "view": "ViewedAfterTheTurn",
     "reshaped merge": "MergedWithoutTurning",
     "no output projection": "NoOutputProjection",
     "residual": "ResidualAdded",
@@ -111,3 +115,27 @@ def test_a_mask_of_one_dimension_is_not_asked_for(examiner: Examiner) -> None:
             return None if mask is None else mask.unsqueeze(-3)
 
     assert examiner.examine(Plain).state == "passed"
+
+
+def test_a_view_that_fails_on_turned_inputs_does_not_hide_the_mistake() -> None:
+    def split_heads(x: Tensor, n_heads: int) -> Tensor:
+        batch, seq, d_model = x.shape
+        return x.view(batch * n_heads, -1, d_model // n_heads).view(batch, n_heads, seq, -1)
+
+    def merge_heads(x: Tensor) -> Tensor:
+        batch, head, seq, d_head = x.shape
+        return x.view(batch, seq, head * d_head)
+
+    assert Examiner(split_exercise).examine(split_heads).misconception == "reshaped_in_one_go"
+    assert Examiner(merge_exercise).examine(merge_heads).misconception == "joined_without_turning"
+
+
+def test_a_fill_that_float16_does_not_have(examiner: Examiner) -> None:
+    class Filled(student()):  # type: ignore[misc]
+        def forward(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Tensor:
+            if mask is not None:
+                query.new_zeros(()).masked_fill(mask.any(), -1e9)
+            return super().forward(query, key, value, mask)
+
+    result = examiner.examine(Filled)
+    assert (result.misconception, result.probes - result.probes_passed) == ("TooLargeForFloat16", 1)

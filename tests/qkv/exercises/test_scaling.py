@@ -56,8 +56,46 @@ def one(d: int) -> float:
 
 @ways
 @salts
-def test_every_way_to_hide_is_right(hide: Hide, salt: str) -> None:
-    assert examine(attend(hide), salt).state == "passed"
+def test_every_way_to_hide_is_right_unless_float16_has_no_such_number(hide: Hide, salt: str) -> None:
+    result = examine(attend(hide), salt)
+    if hide is WAYS["-1e9"]:
+        assert (result.misconception, result.probes - result.probes_passed) == ("too_large_for_float16", 1)
+    else:
+        assert result.state == "passed"
+
+
+@salts
+def test_ten_thousand_is_not_infinity(salt: str) -> None:
+    for number in (-1000.0, -10000.0):
+        result = examine(attend(lambda s, hidden, number=number: s.masked_fill(hidden, number)), salt)
+        assert result.misconception == "a_large_number_for_infinity"
+        assert "a number that is not below every score" in result.message
+    answer = attend(lambda s, hidden: s + hidden * -10000.0)
+    assert examine(answer, salt).misconception == "a_large_number_added"
+
+
+def by_rank(equation: str) -> Callable[..., Any]:
+    def scaled_dot_product_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Any:
+        scores = torch.einsum(equation, q, k) / math.sqrt(q.shape[-1])
+        weights = (scores if mask is None else scores.masked_fill(~mask, -math.inf)).softmax(-1)
+        return weights @ v, weights
+
+    return scaled_dot_product_attention
+
+
+@salts
+def test_code_for_one_number_of_dimensions_is_named_however_it_fails(salt: str) -> None:
+    assert examine(by_rank("bid,bjd->bij"), salt).misconception == "for_one_batch_dimension"
+    assert examine(by_rank("id,jd->ij"), salt).misconception == "for_no_batch_dimension"
+    assert examine(by_rank("...id,...jd->...ij"), salt).state == "passed"
+
+
+@salts
+def test_a_mask_that_is_reshaped_or_indexed_must_have_the_very_shape(salt: str) -> None:
+    def reshaped(s: Tensor, hidden: Tensor) -> Tensor:
+        return s.masked_fill(hidden.reshape(s.shape), -math.inf)
+
+    assert examine(attend(reshaped), salt).misconception == "mask_of_the_very_shape"
 
 
 @ways
@@ -107,7 +145,7 @@ def test_no_row_or_column_of_a_mask_is_all_one_value(salt: str) -> None:
         return attention_exercise.reference(q, k, v, mask)
 
     examine(watching, salt)
-    masks = [m for m in seen if m.dim() >= 2 and m.shape[-2] > 1 and not m.is_meta]
+    masks = [m for m in seen if m.dim() >= 2 and m.shape[-2] > 1 and not m.is_meta and not m.all()]
     assert len(masks) >= 3
     for mask in masks:
         for dim in (-1, -2):
@@ -125,16 +163,31 @@ def test_the_jacobian_of_a_single_row_names_the_batch() -> None:
     assert result.misconception == "one_row_at_a_time"
 
 
-@pytest.mark.parametrize("epsilon", [1e-12, 1e-10])
-def test_an_epsilon_that_nobody_can_see_passes(epsilon: float) -> None:
-    answer = lambda weights: -(weights * (weights + epsilon).log()).sum(-1)  # noqa: E731
-    assert Examiner(entropy_exercise).examine(answer).state == "passed"
+@salts
+@pytest.mark.parametrize("epsilon", [1e-12, 1e-10, 1e-9, 1e-8])
+def test_an_epsilon_is_nothing_in_float16(epsilon: float, salt: str) -> None:
+    for answer in (
+        lambda weights: -(weights * (weights + epsilon).log()).sum(-1),
+        lambda weights: -(weights * weights.clamp_min(epsilon).log()).sum(-1),
+    ):
+        assert Examiner(entropy_exercise, salt).examine(answer).misconception == "nothing_left_in_float16"
 
 
 @salts
-@pytest.mark.parametrize("epsilon", [1e-9, 1e-8, 1e-6])
-def test_an_epsilon_that_float64_can_see_is_told_so(epsilon: float, salt: str) -> None:
+@pytest.mark.parametrize("epsilon", [1e-7, 1e-6])
+def test_an_epsilon_that_float16_has_is_seen_where_entropies_are_small(epsilon: float, salt: str) -> None:
     answer = lambda weights: -(weights * (weights + epsilon).log()).sum(-1)  # noqa: E731
     result = Examiner(entropy_exercise, salt).examine(answer)
     assert result.state == "not_yet"
-    assert "A small number added to every weight" in result.message
+    assert "Where rows are almost sure of one key your entropy is off" in result.message
+
+
+@salts
+def test_an_epsilon_of_the_dtype_never_passes_by_luck(salt: str) -> None:
+    answer = lambda weights: -(weights * (weights + torch.finfo(weights.dtype).eps).log()).sum(-1)  # noqa: E731
+    assert Examiner(entropy_exercise, salt).examine(answer).state == "not_yet"
+
+
+def test_a_jacobian_in_float32_is_not_said_to_mind_no_grad() -> None:
+    result = Examiner(jacobian_exercise).examine(lambda p: jacobian_exercise.reference(p.float()))
+    assert "Your code does not keep the dtype" in result.message

@@ -40,6 +40,21 @@ def split(x: Tensor, n_heads: int) -> Tensor:
     return x.unflatten(-1, (n_heads, -1))
 
 
+@expects(temperature="above 0")
+def cooled(temperature: float | Tensor) -> float:
+    return 1 / float(temperature)
+
+
+@expects(q="query", k="key", causal="needs query = key")
+def paired(q: Tensor, k: Tensor, causal: bool = False) -> bool:
+    return causal
+
+
+@expects(q="head d", cache=("group/head past* d", "group past*"))
+def grouped(q: Tensor, cache: tuple[Tensor, Tensor] | None = None) -> int:
+    return 0 if cache is None else cache[0].shape[1]
+
+
 class Projection(nn.Module):
     @expects(d_model="positive", d_out="positive")
     def __init__(self, d_model: int, d_out: int = 3) -> None:
@@ -191,3 +206,41 @@ def test_a_spec_for_an_argument_that_does_not_exist_is_the_authors_mistake():
         @expects(x="n", y="n", z="n")
         def double(x: Tensor) -> Tensor:
             return 2 * x
+
+
+def test_a_number_above_0_may_be_whole_or_not_or_a_tensor_of_one():
+    assert [cooled(2), cooled(0.5), cooled(torch.tensor(4.0))] == [0.5, 2.0, 0.25]
+    for value, came in [(0, "0"), (-1.5, "-1.5"), (float("nan"), "nan"), (True, "True"), ("1", "'1'")]:
+        refuses(ValueError, f"cooled: temperature is {came}, expected a number above 0.", cooled, value)
+    refuses(ValueError, "cooled: temperature is 0.0, expected a number above 0.", cooled, torch.tensor(0.0))
+    refuses(ValueError, "cooled: temperature is a Tensor, expected a number above 0.", cooled, torch.ones(2))
+
+
+def test_sizes_that_have_to_be_equal_only_if_an_argument_says_so():
+    assert paired(torch.ones(3), torch.ones(3), True)
+    assert not paired(torch.ones(3), torch.ones(4))
+    words = "paired: causal is True, which needs query = key; here query is 3 and key is 4."
+    refuses(ValueError, words, paired, torch.ones(3), torch.ones(4), True)
+
+
+def test_a_tuple_of_tensors_is_checked_one_by_one():
+    q = torch.randn(6, 4)
+    assert grouped(q) == 0
+    assert grouped(q, (torch.randn(2, 5, 4), torch.randn(2, 5))) == 5
+    assert grouped(q, [torch.randn(3, 0, 4), torch.randn(3, 0)]) == 0
+    refuses(TypeError, "grouped: cache is a Tensor, expected a tuple of 2 tensors.", grouped, q, torch.randn(2, 5, 4))
+    refuses(ValueError, "grouped: cache holds 1, expected a tuple of 2 tensors.", grouped, q, (torch.randn(2, 5, 4),))
+    words = (
+        "grouped: cache[1] has shape (2, 7), so past = 7; expected past = 5, as cache[0] has it. "
+        "cache[1] is (group, past)."
+    )
+    refuses(ValueError, words, grouped, q, (torch.randn(2, 5, 4), torch.randn(2, 7)))
+    words = "grouped: cache[1] is a float, expected a tensor of shape (group, past)."
+    refuses(TypeError, words, grouped, q, (torch.randn(2, 5, 4), 1.0))
+
+
+def test_a_size_that_has_to_divide_another():
+    words = (
+        "grouped: cache[0] has shape (4, 5, 3), so group is 4, which does not divide head = 6. Use one of 1, 2, 3, 6."
+    )
+    refuses(ValueError, words, grouped, torch.randn(6, 3), (torch.randn(4, 5, 3), torch.randn(4, 5)))

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from proctor.report.lms import canvas, gradescope, moodle, plain
-from proctor.report.lms.gradebook import Gradebook
+from proctor.report.lms.gradebook import CannotExport, Gradebook
+from proctor.report.lms.roster import BadRoster, Roster
+from proctor.report.lms.roster import read as read_roster
+from proctor.submissions import listed
+
+__all__ = ["FORMATS", "BadRoster", "CannotExport", "Roster", "differences", "export", "read_roster"]
+
+MOST = 20  # names in a sentence
 
 FORMATS: dict[str, Callable[[Gradebook, Path], None]] = {
     "gradescope": gradescope.write,
@@ -16,8 +23,10 @@ FORMATS: dict[str, Callable[[Gradebook, Path], None]] = {
 }
 
 
-def export(directory: Path, kind: str, out: Path, points: Mapping[str, float], program: str) -> None:
-    """Turn the results in `directory` into a file for an LMS.
+def export(
+    directory: Path, kind: str, out: Path, points: Mapping[str, float], program: str, roster: Roster | None = None
+) -> list[str]:
+    """Turn the results in `directory` into a file for an LMS, which appears whole or not at all.
 
     Args:
         directory: what grading wrote.
@@ -25,6 +34,37 @@ def export(directory: Path, kind: str, out: Path, points: Mapping[str, float], p
         out: the file to write.
         points: exercise -> what it is worth.
         program: the package whose command line graded the class; Gradescope runs it over there.
+        roster: who is who, if somebody said it.
+
+    Returns:
+        what an instructor should know about it, in sentences.
+
+    Raises:
+        CannotExport: the results are not what this form can hold.
     """
     out.parent.mkdir(parents=True, exist_ok=True)
-    FORMATS[kind](Gradebook(directory / "results.jsonl", points, program), out)
+    book = Gradebook(directory / "results.jsonl", points, program, roster)
+    if out.exists() and not out.is_file():  # a pipe, /dev/stdout
+        FORMATS[kind](book, out)
+        return remarks(book, kind)
+    part = out.with_name(f".part.{out.name}")  # the end of the name tells Gradescope's two forms apart
+    try:
+        FORMATS[kind](book, part)
+        part.replace(out)
+    finally:
+        part.unlink(missing_ok=True)
+    return remarks(book, kind)
+
+
+def remarks(book: Gradebook, kind: str) -> list[str]:
+    """Who is in the results and not in the roster, and the other way round."""
+    left_out = (
+        " Moodle refuses a whole file for one line without an id: they have none in it." if kind == "moodle" else ""
+    )
+    return differences(book.unknown, [person.folder for person in book.absent], left_out)
+
+
+def differences(unknown: Sequence[str], absent: Sequence[str], left_out: str = "") -> list[str]:
+    """Folders that the roster does not name, and those of the roster that are not there, in a sentence each."""
+    said = [f"Not in the roster: {listed(list(unknown), MOST)}.{left_out}"] if unknown else []
+    return [*said, *([f"In the roster and without a submission: {listed(list(absent), MOST)}."] if absent else [])]

@@ -11,6 +11,14 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from proctor.report.lms.roster import Person, Roster
+
+RUNS = tuple("=+-@\t\r\n＝＋－＠")  # a cell that begins so is a formula to some spreadsheet
+
+
+class CannotExport(ValueError):
+    """Results that cannot be written in the form that was asked for; the message says why."""
+
 
 @dataclass(frozen=True)
 class Student:
@@ -19,6 +27,7 @@ class Student:
     name: str
     rows: tuple[dict[str, Any], ...]
     earned: tuple[float, ...]
+    person: Person | None = None
 
     @property
     def total(self) -> float:
@@ -32,19 +41,36 @@ class Gradebook:
         path: of results.jsonl.
         points: exercise -> what it is worth.
         program: the package whose command line graded the class.
+        roster: who is who, if somebody said it.
     """
 
-    def __init__(self, path: Path, points: Mapping[str, float], program: str) -> None:
+    def __init__(self, path: Path, points: Mapping[str, float], program: str, roster: Roster | None = None) -> None:
         self.path = path
         self._points = points
         self.program = program
+        self.roster = roster
 
     def __iter__(self) -> Iterator[Student]:
-        with self.path.open(encoding="utf-8") as file:
-            for name, lines in groupby(map(json.loads, file), key=lambda row: row["student"]):
-                rows = tuple(lines)
-                earned = tuple(round(row["score"] * self.worth(row["exercise"]), 4) for row in rows)
-                yield Student(name, rows, earned)
+        try:
+            with self.path.open(encoding="utf-8") as file:
+                for name, lines in groupby(map(json.loads, file), key=lambda row: row["student"]):
+                    rows = tuple(lines)
+                    earned = tuple(round(row["score"] * self.worth(row["exercise"]), 4) for row in rows)
+                    yield Student(name, rows, earned, self.roster.find(name) if self.roster else None)
+        except (ValueError, KeyError, TypeError) as error:
+            raise CannotExport(
+                f"{self.path} is damaged ({type(error).__name__}: {error}). Grade again to write it anew."
+            ) from None
+
+    @cached_property
+    def unknown(self) -> list[str]:
+        """Folders that the roster does not name."""
+        return [student.name for student in self if student.person is None] if self.roster else []
+
+    @cached_property
+    def absent(self) -> list[Person]:
+        """Students of the roster who handed in nothing."""
+        return self.roster.absent(student.name for student in self) if self.roster else []
 
     def worth(self, exercise: str) -> float:
         return self._points.get(exercise, 1.0)
@@ -61,7 +87,15 @@ def number(value: float) -> str:
     return f"{round(value, 4):.10g}"
 
 
+def words(text: str) -> str:
+    """Text that others wrote, such as a name, for a cell of a table: an apostrophe before what a spreadsheet would run.
+
+    An apostrophe before such an apostrophe, too, so that two names never become one.
+    """
+    return f"'{text}" if text.lstrip("'").startswith(RUNS) else text
+
+
 def write_table(out: Path, rows: Iterable[Iterable[object]]) -> None:
     """A CSV file in UTF-8."""
-    with out.open("w", encoding="utf-8", newline="") as file:
+    with out.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
         csv.writer(file).writerows(rows)

@@ -12,12 +12,19 @@ from pathlib import Path
 from typing import Any
 
 from proctor.report.lms.autograder import add, autograder
-from proctor.report.lms.gradebook import Gradebook, Student
+from proctor.report.lms.gradebook import CannotExport, Gradebook, Student
+
+EXTRA = ("state", "misconception", "help", "line", "probes_passed", "probes")
 
 
 def write(book: Gradebook, out: Path) -> None:
     if out.suffix == ".json":
-        (student,) = book  # a class of one
+        students = list(book)
+        if len(students) != 1:
+            raise CannotExport(
+                f"results.json holds one student, and this class has {len(students)}: name a .zip for all of them."
+            )
+        student = students[0]
         out.write_text(to_json(results(student, book)), encoding="utf-8")
         return
     with zipfile.ZipFile(out, "w") as archive:
@@ -42,7 +49,7 @@ def results(student: Student, book: Gradebook) -> dict[str, Any]:
                 "status": "passed" if row["state"] == "passed" else "failed",
                 "output": row["message"],
                 "visibility": "visible",
-                "extra_data": {key: row[key] for key in ("state", "misconception", "probes_passed", "probes")},
+                "extra_data": {key: row.get(key) for key in EXTRA},
             }
             for number, (row, earned) in enumerate(zip(student.rows, student.earned, strict=True), start=1)
         ],

@@ -31,7 +31,7 @@ class MultiHeadAttention(nn.Module):
         if mask is not None:
             if mask.dim() == 3:
                 mask = mask.unsqueeze(1)
-            scores = scores + torch.zeros_like(scores).masked_fill(mask == 0, -1e9)
+            scores = scores + torch.zeros_like(scores).masked_fill(mask == 0, -torch.inf)
         weights = (scores - scores.amax(-1, keepdim=True)).exp()
         output = weights @ v / weights.sum(-1, keepdim=True)
         return self.out_proj(output.transpose(1, 2).reshape(batch, n_query, d_model))

@@ -5,7 +5,9 @@ import torch.nn.functional as F
 
 
 def masked_softmax(scores, mask):
-    return torch.nan_to_num(scores.masked_fill(~mask, -torch.inf).softmax(-1), nan=0.0)
+    one_hot = torch.eye(scores.shape[-1], dtype=scores.dtype)
+    mask = mask.expand(scores.shape)
+    return F.scaled_dot_product_attention(scores, one_hot, one_hot, attn_mask=mask, scale=1.0)
 
 
 def cross_attention(decoder, memory, attend, memory_mask=None):

@@ -10,7 +10,3 @@ def scaled_dot_product_attention(q, k, v, mask=None):
         scores = scores + (~mask).to(scores.dtype) * -1e9
     weights = F.softmax(scores, dim=-1)
     return torch.matmul(weights, v), weights
-
-
-def attention_entropy(weights):
-    return -(weights * weights.clamp_min(1e-12).log()).sum(-1)

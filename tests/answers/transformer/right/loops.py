@@ -50,8 +50,9 @@ class Transformer(nn.Module):
         logits = []
         for n in range(1, inputs.shape[1] + 1):
             x = embed(inputs[:, :n], self.target_table, self.positions)
+            seen = mask if mask is None or mask.dim() < 2 or mask.shape[-2] == 1 else mask[..., :n, :]
             for layer in self.decoder:
-                x = layer(x, memory, causal_mask(n).to(inputs.device), mask)
+                x = layer(x, memory, causal_mask(n).to(inputs.device), seen)
             logits.append(self.decoder_norm(x[:, -1]) @ self.target_table.T)
         return torch.stack(logits, dim=1)
 
