@@ -176,12 +176,15 @@ class Examiner:
     def _candidates(self, seen: Answered, agrees: Mapping[str, bool]) -> list[tuple[Misconception, ...]]:
         known = list(self.exercise.misconceptions.values())
         alone: list[tuple[Misconception, ...]] = [(m,) for m in known if self.explains((m,), seen, agrees)]
-        if alone or not self.pairs:
+        if alone:
             return alone
-        shown = [m for m in known if m.replaces and self._shows(m)]
-        together = [(a, b) for a, b in combinations(shown, 2) if self.exercise.both(a, b) is not None]
-        pairs: list[tuple[Misconception, ...]] = [(a, b) for a, b in together if self.explains((a, b), seen, agrees)]
+        pairs = self._pairs(seen, agrees) if self.pairs else []
         return pairs or [(m,) for m in known if self.explains((m,), seen, agrees, stops=True)]
+
+    def _pairs(self, seen: Answered, agrees: Mapping[str, bool]) -> list[tuple[Misconception, ...]]:
+        shown = [m for m in self.exercise.misconceptions.values() if m.replaces and self._shows(m)]
+        together = [(a, b) for a, b in combinations(shown, 2) if self.exercise.both(a, b) is not None]
+        return [(a, b) for a, b in together if self.explains((a, b), seen, agrees)]
 
     def _shows(self, mistake: Misconception) -> bool:
         """Does this mistake, made alone, change what some value probe sees?"""
