@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from proctor.compare import Known
 from proctor.exercise import Exercise, Misconception, Probe
@@ -22,6 +22,30 @@ LESS_PRECISE = (
     "With float64 inputs your result agrees to fewer digits than float64 gives, as it does where something inside is "
     "float32, or where a small constant is added. That is right here, and worth knowing."
 )
+
+T = TypeVar("T")
+
+
+class OnDemand(Mapping[str, T], Generic[T]):
+    """Something for each name, found out when it is first asked for."""
+
+    def __init__(self, names: Iterable[str], find: Callable[[str], T]) -> None:
+        self._names, self._find = tuple(names), find
+        self.found: dict[str, T] = {}
+
+    def __getitem__(self, name: str) -> T:
+        if name not in self.found:
+            self.found[name] = self._find(name)
+        return self.found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+Glance = tuple[OnDemand[Known], OnDemand[bool]]  # what each probe sees, and whether that is what the reference does
 
 
 class Examiner:
@@ -163,15 +187,25 @@ class Examiner:
         candidates = self._candidates(seen, agrees)
         if candidates and again is not None:
             other, known = self.other_inputs, {name: Known(observation) for name, observation in again.items()}
-            if set(known) != set(self.exercise.probes):
-                return ()
-            there = {n: other.expected[n].same(known[n]) for n in agrees}
-            candidates = [
-                c for c in candidates if other.explains(c, known, there) or other.explains(c, known, there, stops=True)
-            ]
-        whole = [c for c in candidates if self.explains(c, seen, agrees, properties=True)]
-        chosen = whole or candidates
-        return chosen[0] if len(chosen) == 1 else ()
+            there = {n: n in known and other.expected[n].same(known[n]) for n in agrees}
+            candidates = other.confirmed(candidates, known, there)
+        return self._only(candidates, seen, agrees)
+
+    def confirmed(
+        self, candidates: list[tuple[Misconception, ...]], seen: Answered, agrees: Mapping[str, bool]
+    ) -> list[tuple[Misconception, ...]]:
+        """Those that explain what was seen on these inputs too."""
+        if set(seen) != set(self.exercise.probes):
+            return []
+        return [c for c in candidates if any(self.explains(c, seen, agrees, stops=stops) for stops in (False, True))]
+
+    def _only(
+        self, candidates: list[tuple[Misconception, ...]], seen: Answered, agrees: Mapping[str, bool]
+    ) -> tuple[Misconception, ...]:
+        """The one candidate, or the one that explains the properties as well."""
+        if len(candidates) > 1:
+            candidates = [c for c in candidates if self.explains(c, seen, agrees, properties=True)] or candidates
+        return candidates[0] if len(candidates) == 1 else ()
 
     def _candidates(self, seen: Answered, agrees: Mapping[str, bool]) -> list[tuple[Misconception, ...]]:
         known = list(self.exercise.misconceptions.values())
@@ -235,32 +269,55 @@ class Examiner:
                 self._mistakes[key] = Known(observe(probe.function, wrong))
         return self._mistakes[key]
 
-    def examine_mistake(self, mistake: Misconception) -> Result:
-        """The verdict on a known mistake, from what it is known to do."""
-        probes = self.exercise.probes.values()
+    def passes_at_a_glance(self, implementation: Any) -> bool:
+        """Does an implementation pass? The first probe that disagrees ends it."""
+        _, agrees = self._on_demand(self._looking_at(implementation))
+        return all(agrees[name] for name in self.exercise.counted())
+
+    def mistake_at_a_glance(self, implementation: Any) -> str | None:
+        """Which mistake an implementation is: as `examine` says, by as few probes as that takes."""
+        here, there = (examiner._on_demand(examiner._looking_at(implementation)) for examiner in self._both_inputs())
+        mistake = self._at_a_glance(here, there)
+        return None if any(known.observation.called for known in here[0].found.values()) else mistake
+
+    def known_at_a_glance(self, mistake: Misconception) -> str | None:
+        """As which mistake a known one is diagnosed, by as few probes as that takes."""
+        here, there = (examiner._on_demand(examiner._knowing(mistake)) for examiner in self._both_inputs())
+        return self._at_a_glance(here, there)
+
+    def _at_a_glance(self, here: Glance, there: Glance) -> str | None:
         with fresh_state():
-            seen, again = (
-                {p.name: examiner.mistaken((mistake,), p).observation for p in probes}
-                for examiner in (self, self.other_inputs)
-            )
-        return self.verdict(seen, again=again)
+            candidates = self._candidates(*here)
+            if candidates:
+                candidates = self.other_inputs.confirmed(candidates, *there)
+            return " + ".join(m.name for m in self._only(candidates, *here)) or None
 
-    def is_unlike_all(self, implementation: Any) -> bool:
-        """Does a value probe show at once that an implementation is wrong, and like none of the known mistakes?"""
-        values = (p for p in self.exercise.probes.values() if p.kind == "value")
-        for probe in values:
-            with drawing(Replay(self.draws)), fresh_state(), Blocker().without(self.exercise.forbid):
-                seen = Known(observe(probe.function, implementation))
-            if not self.expected[probe.name].same(seen):
-                known = self.exercise.misconceptions.values()
-                with fresh_state():
-                    return seen.values is not None and not any(self.mistaken((m,), probe).same(seen) for m in known)
-        return False
+    def _both_inputs(self) -> tuple[Examiner, Examiner]:
+        return self, self.other_inputs
 
-    def distance(self, misconception: Misconception) -> float:
-        """By how many tolerances a mistake differs from the reference on the probe that shows it best."""
+    def _looking_at(self, implementation: Any) -> Callable[[str], Known]:
+        """What one probe sees of an implementation in this process."""
+
+        def look(name: str) -> Known:
+            blocker = Blocker()
+            with drawing(Replay(self.draws)), fresh_state(), blocker.without(self.exercise.forbid):
+                seen = observe(self.exercise.probes[name].function, implementation)
+            return Known(replace(seen, called=blocker.taken()))
+
+        return look
+
+    def _knowing(self, mistake: Misconception) -> Callable[[str], Known]:
+        return lambda name: self.mistaken((mistake,), self.exercise.probes[name])
+
+    def _on_demand(self, look: Callable[[str], Known]) -> Glance:
+        """What the probes see, and whether that is what the reference does, each run when first asked for."""
+        seen = OnDemand(self.exercise.probes, look)
+        return seen, OnDemand(self.exercise.counted(), lambda name: self.expected[name].same(seen[name]))
+
+    def clearly_differs(self, misconception: Misconception, tolerances: float) -> bool:
+        """Does a probe show a mistake to be at least so many tolerances away from the reference?"""
         probes = self.exercise.counted().values()
-        return max(self.expected[p.name].excess(self.mistaken((misconception,), p)) for p in probes)
+        return any(self.expected[p.name].excess(self.mistaken((misconception,), p)) >= tolerances for p in probes)
 
     # ---- in words
 

@@ -129,7 +129,8 @@ def test_a_pair_is_named_only_where_each_of_the_two_shows(examiner):
     assert found.misconception == "slope_divides"
 
 
-def test_an_exception_on_one_probe_does_not_hide_a_mistake():
+@pytest.mark.parametrize("pairs", [True, False])
+def test_an_exception_on_one_probe_does_not_hide_a_mistake(pairs):
     exercise = toy.copied()
 
     @exercise.probe
@@ -142,7 +143,7 @@ def test_an_exception_on_one_probe_does_not_hide_a_mistake():
             raise IndexError("too steep")
         return x / slope + offset
 
-    result = Examiner(exercise, "salt").examine(divides_and_stops)
+    result = Examiner(exercise, "salt", pairs=pairs).examine(divides_and_stops)
     assert (result.state, result.misconception) == ("not_yet", "slope_divides")
     assert "Besides, it raised IndexError at test_diagnose.py, line " in result.message
 
@@ -219,3 +220,19 @@ def test_what_is_not_asked_for_is_told_without_an_exception_of_ours():
     assert "UnknownDraw" not in result.message
     assert "Line has something that is not asked for" in result.message
     assert "another.weight" in result.message
+
+
+ODD = ("both_wrong", "unknown_mistake", "raises_on_steep", "unstarted")
+
+
+@pytest.mark.parametrize("pairs", [True, False])
+@pytest.mark.parametrize("name", [*toy.exercise.misconceptions, *ODD, "affine"])
+def test_a_glance_says_what_the_whole_examination_says(name, pairs):
+    known = toy.exercise.misconceptions.get(name)
+    answer = known.implementation if known else getattr(toy, name)
+    examiner = Examiner(toy.exercise, "a salt", pairs=pairs)
+    result = examiner.examine(answer)
+    assert examiner.passes_at_a_glance(answer) == (result.state == "passed")
+    assert examiner.mistake_at_a_glance(answer) == result.misconception
+    if known:
+        assert examiner.known_at_a_glance(known) == result.misconception == name
