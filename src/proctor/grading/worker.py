@@ -72,7 +72,17 @@ def sandbox_for(
 ) -> Sandbox:
     """A sandbox that knows the probes and the inputs of an assignment, and nothing else of it."""
     draws = {name: examiner.draws for name, examiner in examiners.items()}
-    return Sandbox(probe_pickle.dumps(assignment.exercises), draws, limits, tier, trust, assignment.public_modules)
+    return Sandbox(
+        probe_pickle.dumps(assignment.exercises),
+        draws,
+        limits,
+        tier,
+        trust,
+        assignment.public_modules,
+        packages=assignment.packages,
+        forbid={exercise.name: exercise.forbid for exercise in assignment.exercises},
+        rehearsal=assignment.rehearsal,
+    )
 
 
 _sandboxes: dict[Plan, Sandbox] = {}  # one at most: a process has one sandbox

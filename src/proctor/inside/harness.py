@@ -69,10 +69,7 @@ def pack_job(job: Job, draws: Draws | None = None) -> bytes:
         "inert": list(job.inert),
         "stand_ins": dict(job.stand_ins),
         "exercises": {name: list(probes) for name, probes in job.exercises.items()},
-        "forbid": {
-            name: [[f.title, sorted(f.words), sorted(f.contained)] for f in families]
-            for name, families in job.forbid.items()
-        },
+        "forbid": {name: [family.to_json() for family in families] for name, families in job.forbid.items()},
         "draws": None if draws is None else names,
     }
     return protocol.encode(tensors, note)
@@ -84,16 +81,12 @@ def unpack_job(data: bytes) -> tuple[Job, Draws | None]:
     job = Job(
         cells=[Cell(label, source) for label, source in note["cells"]],
         exercises=note["exercises"],
-        forbid={name: [family(*parts) for parts in many] for name, many in note["forbid"].items()},
+        forbid={name: [Family.from_json(parts) for parts in many] for name, many in note["forbid"].items()},
         modules=note["modules"],
         inert=note["inert"],
         stand_ins=note["stand_ins"],
     )
     return job, None if note["draws"] is None else protocol.nested(tensors, note["draws"])
-
-
-def family(title: str, words: list[str], contained: list[str]) -> Family:
-    return Family.of(title, *words, contained=contained)
 
 
 def run(channel: Channel, blocker: Blocker, probes: Probes, draws: Draws, limits: Mapping[str, Any]) -> None:

@@ -103,8 +103,7 @@ def _prepare(boot: Mapping[str, Any], probes: bytes, draws: bytes) -> Callable[[
     torch.set_num_threads(1)  # thread pools do not survive a fork: there must never be one
     import cloudpickle
 
-    from proctor.forbid import family as forbidden
-    from proctor.forbid import replace
+    from proctor.forbid import Family, replace
     from proctor.inside import harness
     from proctor.inside.warmup import meta_kernels, rehearsal, stub_compiler
 
@@ -117,9 +116,10 @@ def _prepare(boot: Mapping[str, Any], probes: bytes, draws: bytes) -> Callable[[
     functions = cloudpickle.loads(probes)
     table = protocol.nested(*protocol.decode(draws, max_header=1 << 30, max_tensors=1 << 30))
     bounds = boot["limits"]
-    rehearsal.rehearse(functions, table, bounds, boot["public_modules"])
+    forbid = {name: [Family.from_json(parts) for parts in families] for name, families in boot["forbid"].items()}
+    rehearsal.rehearse(functions, table, bounds, boot["public_modules"], forbid, boot["rehearsal"])
     blocker = replace.Blocker()
-    for family in forbidden.families():
+    for family in {family for families in forbid.values() for family in families}:
         replace.replacements(family)  # looked up once
     filtered = boot["tier"] != "limits"
     if filtered:

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-# no kernels of their own, but torch composes them of others that work here; attention is full of them
+# no kernels of their own, but torch composes them of others that work here; answers are full of them
 COMPOSED = {"_unsafe_view", "empty_like", "logsumexp", "masked_fill.Scalar", "masked_fill.Tensor"}
 
 _kept: list[torch.library.Library] = []  # what a library registers goes when it goes
