@@ -1,6 +1,6 @@
 """The course's exercises as something that can be judged: what is handed out, and what may be imported where.
 
-While a chapter is sat, a submission may import the parts that earlier chapters built, and nothing of its own or of
+While a chapter is marked, a submission may import the parts that earlier chapters built, and nothing of its own or of
 later chapters.
 """
 
@@ -9,11 +9,11 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from proctor.assignment import Assignment, Sheet
+from proctor.marking.assignment import Assignment, ExerciseSheet
 from qkv import exercises, model
 
 TITLE = "QKV"
-HELPS = ("expect",)  # modules of qkv.model that are no chapter, but that chapters import
+PUBLIC_MODULES = ("expect",)  # modules of qkv.model that are no chapter, but that chapters import
 SETUP = """\
 import math
 import torch
@@ -40,10 +40,48 @@ def __getattr__(name):
 """
 INERT = ("qkv.figures", "qkv.tasks")
 
+# what answers of this course do, for a rehearsal before the first of them
+REHEARSAL = '''
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+def softmax(scores: Tensor, dim: int = -1) -> Tensor:
+    """Words."""
+    powers = torch.exp(scores - scores.amax(dim=dim, keepdim=True))
+    return powers / powers.sum(dim=dim, keepdim=True)
+
+class Attention(nn.Module):
+    def __init__(self, d_model: int) -> None:
+        super().__init__()
+        self.proj = nn.Linear(d_model, d_model, bias=False)
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        scores = x @ x.transpose(-2, -1) / math.sqrt(x.size(-1))
+        if mask is not None:
+            scores = scores.masked_fill(~mask, float("-inf"))
+        weights = softmax(scores)
+        return self.proj(weights @ x), weights
+
+for _ in range(4):
+    x = torch.ones(2, 3, 4, requires_grad=True)
+    out, weights = Attention(4)(x, torch.ones(3, 3, dtype=torch.bool).tril())
+    (out.mean(-1) + out.var(-1) - weights.log().clamp(min=0).sum(-1)).sum().backward()
+    F.layer_norm(x.detach().to("meta"), (4,))
+    Attention(4).double()(x.detach().double())
+    Attention(4).bfloat16()(x.detach().bfloat16())
+    torch.einsum("bid,bjd->bij", x, x).view(2, 9).unsqueeze(0).expand(3, 2, 9).permute(2, 0, 1).contiguous()
+    torch.cat([x, x], dim=-1).reshape(2, 3, 2, 4).flatten(2).chunk(2, dim=-1)[0].squeeze().std(dim=-1, unbiased=False)
+    torch.where(x > 0, torch.zeros_like(x), torch.full_like(x, 2.0)).max(dim=-1, keepdim=True).values.to(x.dtype)
+    torch.arange(3, device=x.device).float().pow(2).sqrt()[:, None] + torch.tensor(1.0) * x.shape[-1] ** 0.5
+'''
+
 
 def assignment(chosen: tuple[str, ...] | None = None) -> Assignment:
     """The course, or some exercises of it, as something that can be graded."""
-    texts = {f"qkv.model.{name}": source_of(name) for name in HELPS}
+    texts = {f"qkv.model.{name}": source_of(name) for name in PUBLIC_MODULES}
     earlier: dict[str, str] = {}
     sheets = []
     for stem, found in exercises.chapters().items():
@@ -51,10 +89,10 @@ def assignment(chosen: tuple[str, ...] | None = None) -> Assignment:
         names = tuple(e.name for e in found)
         module, source = f"qkv.model.{stem}", source_of(stem)
         if graded:
-            sheets.append(Sheet(title_of(stem), graded, names, module, source, dict(texts), dict(earlier)))
+            sheets.append(ExerciseSheet(title_of(stem), graded, names, module, source, dict(texts), dict(earlier)))
         texts[module] = source
         earlier |= dict.fromkeys(names, module)
-    return Assignment(TITLE, tuple(sheets), SETUP, {"qkv": COURSE, "qkv.model": ""}, INERT)
+    return Assignment(TITLE, tuple(sheets), SETUP, {"qkv": COURSE, "qkv.model": ""}, INERT, REHEARSAL)
 
 
 def source_of(stem: str) -> str:

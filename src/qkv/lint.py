@@ -25,12 +25,13 @@ from typing import Any
 
 from tqdm import tqdm
 
-from proctor import Examiner, Exercise, portable
-from proctor.compare import Known
-from proctor.evasion import hidden_calls
-from proctor.inputs import Replay, drawing
-from proctor.mutate import Survey, survey
-from proctor.observe import observe
+from proctor import Examiner, Exercise
+from proctor.examining.compare import Known
+from proctor.examining.mutate import Survey, survey
+from proctor.forbid.scan import hidden_calls
+from proctor.inside.inputs import Replay, drawing
+from proctor.inside.observe import observe
+from proctor.marking import probe_pickle
 from qkv import exercises
 from qkv.authoring.course import AuthoringError, Chapter, Course
 from qkv.authoring.definitions import definition
@@ -165,8 +166,8 @@ def form(exercise: Exercise) -> Iterator[str]:
     except AuthoringError as error:
         yield str(error)
     try:
-        portable.check(exercise)
-    except portable.NotPortable as error:
+        probe_pickle.check(exercise)
+    except probe_pickle.NotPortable as error:
         yield str(error)
 
 
@@ -214,13 +215,13 @@ def behaviour(exercise: Exercise, examiner: Examiner) -> Iterator[str]:
     for mistake in exercise.misconceptions.values():
         if not examiner.clearly_differs(mistake, CLEARLY):
             yield f"{mistake.name} is less than {CLEARLY} tolerances away from the reference"
-        if not examiner.pairs:  # in short
-            found, told = examiner.known_at_a_glance(mistake), ""
-        else:
+        if examiner.pairs:
             result = examiner.examine(mistake.implementation)
-            found, told = result.misconception, f" ({result.headline})"
-        if found != mistake.name:
-            yield f"{mistake.name} is diagnosed as {found}{told}"
+            found, told = result.misconceptions, f" ({result.headline})"
+        else:
+            found, told = examiner.known_at_a_glance(mistake), ""
+        if found != (mistake.name,):
+            yield f"{mistake.name} is diagnosed as {' + '.join(found) or None}{told}"
 
 
 def proof_by_answers(exercise: Exercise, examiners: list[Examiner], folder: Path) -> Iterator[str]:
@@ -236,22 +237,22 @@ def proof_by_answers(exercise: Exercise, examiners: list[Examiner], folder: Path
             yield f"{answer} passes under {passed} of {len(examiners)} salts only: {failed[0]}"
         if answer.kind == "wrong" and passed:
             yield f"{answer} passes under {passed} of {len(examiners)} salts"
-        two = [result.misconception for result in results]
-        one = [name if name is None or " + " not in name else None for name in two] + [name for _, name in glances]
+        two = [result.misconceptions for result in results]
+        one = [names if len(names) < 2 else () for names in two] + [names for _, names in glances]
         for told in (two, one):
             if answer.kind == "wrong" and len(set(told)) > 1:
                 yield f"{answer} is not always told the same: {dict(Counter(told))}"
 
 
-def glance(name: str, answer: Any, examiner: Examiner) -> tuple[bool, str | None]:
+def glance(name: str, answer: Any, examiner: Examiner) -> tuple[bool, tuple[str, ...]]:
     """Does an answer pass, and which mistake is it? As `judged` says, by as few probes as that takes."""
     if hidden_calls(source_of(answer), examiner.exercise.forbid):
-        return False, None
+        return False, ()
     if examiner.passes_at_a_glance(answer):
-        return True, None
+        return True, ()
     with stand_ins(answer, used_parts(name, answer)):
         if examiner.passes_at_a_glance(answer):
-            return True, None
+            return True, ()
         return False, examiner.mistake_at_a_glance(answer)
 
 

@@ -13,37 +13,20 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from proctor.sandbox import protocol, view
-from proctor.sandbox.limits import Limits
-from proctor.sandbox.tiers import bubblewrap, landlock
+from proctor.forbid import Family
+from proctor.inside import landlock, protocol
+from proctor.inside.rlimits import Limits
+from proctor.sandbox import visible_files
+from proctor.sandbox.tiers import bubblewrap
 
-# The harness and nothing else of ours. The rest of proctor, and all of the course, stays outside.
-INSIDE = (
-    "inputs",
-    "forbid",
-    "kernels",
-    "observe",
-    "properties",
-    "importing",
-    "inert",
-    "running",
-    "sandbox.protocol",
-    "sandbox.limits",
-    "sandbox.heap",
-    "sandbox.seccomp",
-    "sandbox.meta",
-    "sandbox.compiler",
-    "sandbox.tiers.landlock",
-    "sandbox.harness",
-    "sandbox.rehearsal",
-    "sandbox.zygote",
-)
+HOME = Path(__file__).resolve().parents[1]
+INSIDE = ("inside", "forbid")  # packages; the rest of proctor, and all of the course, stays outside
 PRELOAD = (
     "numpy", "torch.nn.functional", "torch.func", "torch.fft", "torch.linalg", "torch.distributions", "torch.optim",
     "dataclasses", "decimal", "fractions", "heapq", "statistics", "string", "unittest.mock",
@@ -67,6 +50,17 @@ ENVIRONMENT = {
 
 class Fault(RuntimeError):
     """The sandbox itself failed: a fault of ours, never of a submission."""
+
+
+@dataclass(frozen=True)
+class Stock:
+    """What a zygote has before any submission comes; `Sandbox` says what each of these is."""
+
+    probes: bytes
+    draws: bytes
+    public_modules: Mapping[str, str] = field(default_factory=dict)
+    forbid: Mapping[str, Sequence[Family]] = field(default_factory=dict)
+    rehearsal: str = ""
 
 
 class Zygote:
@@ -149,20 +143,25 @@ _launcher = _Launcher()
 
 
 def sources() -> dict[str, str]:
-    """The text of everything of ours that exists inside."""
-    home = Path(__file__).resolve().parents[1]
-    return {f"proctor.{name}": (home / (name.replace(".", "/") + ".py")).read_text("utf-8") for name in INSIDE}
+    """The text of everything of ours that exists inside: full module name -> text."""
+    files = [file for package in INSIDE for file in sorted((HOME / package).rglob("*.py"))]
+    return {module_name(file): file.read_text("utf-8") for file in files}
+
+
+def module_name(file: Path) -> str:
+    parts = file.relative_to(HOME.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 def launch(
-    tier: str, probes: bytes, draws: bytes, limits: Limits, helps: Mapping[str, str], hide: Sequence[str | Path] = ()
+    tier: str, stock: Stock, limits: Limits, hide: Sequence[str | Path] = (), packages: Iterable[str] = ()
 ) -> Zygote:
-    """A zygote that is ready for its first sitting.
+    """A zygote that is ready for its first run.
 
     Raises:
         Fault: it did not start, with what it said.
     """
-    seen = view.current(hide)
+    seen = visible_files.current(hide, packages)
     python = [
         seen.executable,
         "-P",
@@ -170,7 +169,7 @@ def launch(
         "-S",
         "-B",
         "-c",
-        (Path(__file__).parent / "bootstrap.py").read_text("utf-8"),
+        (HOME / "inside" / "bootstrap.py").read_text("utf-8"),
     ]
     words = bubblewrap.command(seen, ENVIRONMENT) if tier == "bubblewrap" else []
     boot = {
@@ -180,7 +179,9 @@ def launch(
         "rules": _rules(seen) if tier == "landlock" else [],
         "limits": {**asdict(limits), "cpu_seconds": limits.cpu_seconds},
         "preload": PRELOAD,
-        "helps": helps,
+        "public_modules": dict(stock.public_modules),
+        "forbid": {name: [family.to_json() for family in families] for name, families in stock.forbid.items()},
+        "rehearsal": stock.rehearsal,
         "sources": sources(),
     }
     ours, theirs = socket.socketpair()
@@ -201,15 +202,15 @@ def launch(
     with theirs:
         zygote = Zygote(_launcher(start), ours, log)
     try:
-        _hand_over(zygote, [protocol.to_json(boot), probes, draws], limits.boot_seconds)
+        _hand_over(zygote, [protocol.to_json(boot), stock.probes, stock.draws], limits.boot_seconds)
     except BaseException:
         zygote.end()
         raise
     return zygote
 
 
-def _rules(seen: view.View) -> list[tuple[str, int]]:
-    devices = [(device, landlock.READ_FILE | landlock.WRITE_FILE) for device in view.DEVICES]
+def _rules(seen: visible_files.VisibleFiles) -> list[tuple[str, int]]:
+    devices = [(device, landlock.READ_FILE | landlock.WRITE_FILE) for device in visible_files.DEVICES]
     return [*landlock.grants(seen.shown, seen.hidden), *devices]
 
 

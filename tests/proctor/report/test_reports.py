@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from proctor.grade import fault
-from proctor.journal import Marked
+from proctor.examining.result import Explanation, Result
+from proctor.grading.journal import GradedSubmission
+from proctor.grading.worker import fault
 from proctor.report import feedback, summary
-from proctor.report.gradebook import write_reports
 from proctor.report.tally import Tally
-from proctor.result import Explanation, Result
+from proctor.report.write import write_reports
 
 EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>`{{ 7 * 7 }}"
 
@@ -25,15 +25,15 @@ def result(name: str, state: Any = "passed", **more: Any) -> Result:
     return Result(name, state, score, int(2 * score), 2, **more)
 
 
-def student(name: str, notes: tuple[str, ...] = (), **results: Result) -> Marked:
+def student(name: str, notes: tuple[str, ...] = (), **results: Result) -> GradedSubmission:
     given = {n: result(n) for n in ("double", "shifted", "square", "share", "bump")} | results
-    return Marked(name, "d", tuple(given.values()), notes)
+    return GradedSubmission(name, "d", tuple(given.values()), notes)
 
 
 def tripled(evidence: str = "y[0] is 3, expected 2.") -> Result:
     why = Explanation("You triple x.", "Twice is enough.")
     return result(
-        "double", "not_yet", misconception="tripled", explanations=(why,), evidence=(evidence,), situation="three"
+        "double", "not_yet", misconceptions=("tripled",), explanations=(why,), evidence=(evidence,), situation="three"
     )
 
 
@@ -58,8 +58,8 @@ class Tags(HTMLParser):
 
 
 @pytest.fixture
-def assignment(school: Any) -> Any:
-    return school.assignment()
+def assignment(sample: Any) -> Any:
+    return sample.assignment()
 
 
 def test_a_feedback_page(assignment: Any) -> None:
@@ -124,7 +124,7 @@ def test_the_summary_tells_the_class_at_a_glance(assignment: Any) -> None:
     for name in ("anna", "ben", "cleo"):
         tally.add(student(name))
     tally.add(student("dora", double=tripled()))
-    both = replace(tripled(), misconception="tripled + halved")
+    both = replace(tripled(), misconceptions=("tripled", "halved"))
     both = replace(both, explanations=(*both.explanations, Explanation("You halve x.", "The other way round.")))
     tally.add(student("emil", double=both))
     tally.add(student("finn", share=result("share", "not_yet", evidence=("y is 1, expected 2.",))))

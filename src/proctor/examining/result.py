@@ -1,0 +1,92 @@
+"""The one result that everything is rendered from: terminal, notebook card, feedback page, CSV."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+State = Literal["passed", "not_yet", "not_started", "stopped", "fault"]
+STATES: tuple[State, ...] = ("passed", "not_yet", "not_started", "stopped", "fault")
+IN_WORDS: dict[State, str] = {
+    "passed": "passed",
+    "not_yet": "not yet",
+    "not_started": "not started",
+    "stopped": "stopped",
+    "fault": "could not be checked",
+}
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A mistake by name: the sentence that says it, and why it matters."""
+
+    sentence: str
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Result:
+    """A verdict on one answer to one exercise."""
+
+    exercise: str
+    state: State
+    score: float  # 0 … 1
+    probes_passed: int
+    probes: int
+    misconceptions: tuple[str, ...] = ()  # by name: one, or two that were made together
+    explanations: tuple[Explanation, ...] = ()
+    situation: str = ""  # where the evidence was seen
+    evidence: tuple[str, ...] = ()
+    next_step: str = ""
+    seconds: float = 0.0
+    remarks: tuple[str, ...] = ()  # what may be heard beside a verdict, and costs nothing
+    help: str | None = None  # how a wrong answer was helped: "named", "explained" or "located"
+    line: int | None = None  # of the student's file or cell, where that is known
+
+    @property
+    def headline(self) -> str:
+        counted = self.state in ("not_yet", "stopped") and self.probes > 0
+        detail = f" ({self.probes_passed} of {self.probes} probes agree)" if counted else ""
+        if self.state == "passed":
+            detail = f" ({self.probes} of {self.probes} probes agree)"
+        return f"{self.exercise}: {IN_WORDS[self.state]}{detail}"
+
+    @property
+    def message(self) -> str:
+        """The whole card as plain text: verdict, mistake, evidence, reason, next step, remarks."""
+        lines = [self.headline]
+        lines += [e.sentence for e in self.explanations]
+        if self.evidence:
+            lines += [f"Seen on {self.situation}:"] if self.situation else []
+            lines += [f"  {line}" for line in self.evidence]
+        lines += [e.reason for e in self.explanations if e.reason]
+        lines += [f"Next: {self.next_step}"] if self.next_step else []
+        lines += [f"Remark: {remark}" for remark in self.remarks]
+        return "\n".join(lines)
+
+    def row(self, student: str) -> dict[str, object]:
+        """One line of results.jsonl."""
+        return {
+            "student": student,
+            "exercise": self.exercise,
+            "state": self.state,
+            "score": round(self.score, 6),
+            "probes_passed": self.probes_passed,
+            "probes": self.probes,
+            "misconception": " + ".join(self.misconceptions) or None,
+            "help": self.help,
+            "line": self.line,
+            "message": self.message,
+            "seconds": round(self.seconds, 4),
+        }
+
+    def __str__(self) -> str:
+        return self.message
+
+    def _repr_pretty_(self, printer: object, cycle: bool) -> None:
+        printer.text(self.message)  # type: ignore[attr-defined]
+
+    def _repr_html_(self) -> str:
+        from proctor.report.notebook import card
+
+        return card(self)

@@ -1,0 +1,92 @@
+"""While an exercise runs, what it forbids does not exist: torch's own kernels are replaced by ones that refuse.
+
+That holds for every way of reaching them (another spelling, TorchScript, `torch.ops`, kernels that contain them), and
+costs nothing per call. What torch has in Python as well is seen by `proctor.forbid.watch`. The same in a notebook as in
+the sandbox, so that both see the same.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import torch
+
+from proctor.forbid.family import Family, operators_by_name
+from proctor.forbid.watch import Withheld, watching
+
+_BACKENDS = ("CPU", "MkldnnCPU", "SparseCPU", "SparseCsrCPU", "QuantizedCPU", "NestedTensorCPU")
+
+
+class Forbidden(RuntimeError):
+    """The exercise asks to do without this."""
+
+
+@cache
+def kernels(operator: str) -> tuple[tuple[str, str, str], ...]:
+    """(namespace, overload, backend) of every kernel that can be reached under this name."""
+    own = torch._C._dispatch_has_kernel_for_dispatch_key
+    works = torch._C._dispatch_has_computed_kernel_for_dispatch_key  # its own, or one that is made of other operators
+    return tuple(
+        (full.partition("::")[0], full.partition("::")[2], backend)
+        for full in operators_by_name().get(operator, ())
+        for backend in _BACKENDS
+        if (works if backend == "CPU" else own)(full, backend)
+    )
+
+
+@cache
+def replacements(family: Family) -> tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...]:
+    """(operator, its kernels) of everything that a family takes away."""
+    found = ((operator, kernels(operator)) for operator in sorted(family.operators - family.composed))
+    return tuple((operator, theirs) for operator, theirs in found if theirs)
+
+
+class Blocker:
+    """Takes away families of operators, and gives them back."""
+
+    def __init__(self) -> None:
+        self.called: list[str] = []
+
+    def _refusal(self, said: str) -> Callable[..., None]:
+        def refuse(*args: Any, **options: Any) -> None:
+            self._note(said)
+            raise Forbidden(f"this exercise asks you to do without {said}")
+
+        return refuse
+
+    def _note(self, said: str) -> None:
+        if said not in self.called:
+            self.called.append(said)
+
+    def taken(self) -> tuple[str, ...]:
+        """What was called since this was last asked, in words."""
+        called, self.called = tuple(self.called), []
+        return called
+
+    @contextmanager
+    def without(self, families: Sequence[Family], withheld: Withheld | None = None) -> Iterator[None]:
+        """Inside the block calls of these families, and of what is withheld, raise `Forbidden` or are noted."""
+        self.called = []
+        if not families and not withheld:
+            yield
+            return
+        libraries: dict[str, Any] = {}
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # torch warns once that a kernel is replaced: that is the point
+                for family in families:
+                    for operator, theirs in replacements(family):
+                        refuse = self._refusal(family.names(operator))
+                        for space, name, backend in theirs:
+                            if space not in libraries:
+                                libraries[space] = torch._C._dispatch_library("IMPL", space, "", __name__, 1)
+                            libraries[space].impl(name, backend, refuse)
+            with watching(families, withheld or {}, self._note):
+                yield
+        finally:
+            for library in libraries.values():
+                library.reset()
