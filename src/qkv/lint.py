@@ -33,9 +33,9 @@ from proctor.inside.inputs import Replay, drawing
 from proctor.inside.observe import observe
 from proctor.marking import probe_pickle
 from qkv import exercises
-from qkv.authoring.course import AuthoringError, Chapter, Course
 from qkv.authoring.definitions import definition
 from qkv.checking import judged, source_of, stand_ins, used_parts
+from qkv.course import AuthoringError, Chapter, Course
 from qkv.kept_answers import kept
 
 PAIRS = 2  # sets of inputs on which two mistakes at once are looked for: there are hundreds of pairs

@@ -17,6 +17,7 @@ from proctor.forbid.replace import Blocker
 from proctor.inside import protocol
 from proctor.inside.observe import Observation, Raised
 from proctor.inside.running import Cell, Draws, Job, Loaded, Output, Probes, room, run_job
+from proctor.inside.warmup.stub_compiler import bring_back
 
 OUT_OF_MEMORY = ("can't allocate memory", "std::bad_alloc", "not enough memory")
 
@@ -106,6 +107,7 @@ def run(channel: Channel, blocker: Blocker, probes: Probes, draws: Draws, limits
         channel.hold(protocol.OBSERVED, pack(in_words(seen, limits["memory_mb"]), limits["frame_bytes"]))
 
     job, others = channel.job()
+    bring_back([*(cell.source for cell in job.cells), *job.modules.values()])
     began = time.process_time()
     output = Output(limits["kept_output"], limits["output_bytes"], flood)
     with room(output, job.modules, job.inert) as names:

@@ -36,10 +36,6 @@ ENVIRONMENT = {
     "LANG": "C.UTF-8",
     "PATH": "",
     "PYTHONHASHSEED": "0",  # the same submission takes the same way every time
-    # whole pages of Python's small objects would be copied after a fork for the sake of one reference count;
-    # huge pages make the fork itself cheap
-    "PYTHONMALLOC": "malloc",
-    "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
@@ -61,6 +57,7 @@ class Stock:
     public_modules: Mapping[str, str] = field(default_factory=dict)
     forbid: Mapping[str, Sequence[Family]] = field(default_factory=dict)
     rehearsal: str = ""
+    warm: frozenset[str] = frozenset()
 
 
 class Zygote:
@@ -182,6 +179,7 @@ def launch(
         "public_modules": dict(stock.public_modules),
         "forbid": {name: [family.to_json() for family in families] for name, families in stock.forbid.items()},
         "rehearsal": stock.rehearsal,
+        "warm": sorted(stock.warm),
         "sources": sources(),
     }
     ours, theirs = socket.socketpair()

@@ -18,7 +18,7 @@ from typing import Any, Self
 from torch import Tensor
 
 from proctor.forbid import Family
-from proctor.inside import protocol
+from proctor.inside import protocol, warmup
 from proctor.inside.harness import pack_job
 from proctor.inside.protocol import Garbage, TooLarge, clean
 from proctor.inside.rlimits import WAITS, Limits
@@ -56,6 +56,7 @@ class Sandbox:
         packages: installed packages that must not be readable inside: the course.
         forbid: exercise -> what may not be called, so that all of it is looked up beforehand.
         rehearsal: code such as students write, run before anybody's.
+        warm: which tricks make it fast, as `proctor.inside.warmup` names them; those that the environment asks for.
     """
 
     def __init__(
@@ -70,11 +71,17 @@ class Sandbox:
         packages: Iterable[str] = (),
         forbid: Mapping[str, Sequence[Family]] | None = None,
         rehearsal: str = "",
+        warm: frozenset[str] | None = None,
     ) -> None:
         self.limits = limits or Limits()
         self.tier = choose(tier, trust)
         self._stock = Stock(
-            probes, protocol.encode(*protocol.flat(draws or {})), public_modules or {}, forbid or {}, rehearsal
+            probes,
+            protocol.encode(*protocol.flat(draws or {})),
+            public_modules or {},
+            forbid or {},
+            rehearsal,
+            warmup.chosen() if warm is None else warm,
         )
         self._hide, self._packages = hide, packages
         self._zygote: Zygote | None = None
@@ -141,7 +148,7 @@ class Sandbox:
         seconds = min(seconds or self.limits.seconds, self.limits.seconds)
         asked = {name: list(probes) for name, probes in job.exercises.items()}
         return self._run_in_kept(packed, asked, seconds, owner) or self._run_in_new(
-            packed, asked, seconds, owner if keep else None
+            packed, asked, seconds, owner if keep and "kept" in self._stock.warm else None
         )
 
     def _run_in_kept(self, job: bytes, asked: Asked, seconds: float, owner: object) -> Run | None:

@@ -19,7 +19,6 @@ SYSTEM = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache")
 DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom")
 MACHINE = (
     "/proc/cpuinfo", "/sys/devices/system/cpu",  # torch picks its kernels by these; without them, the slowest
-    "/sys/kernel/mm/transparent_hugepage",  # the C library looks here before it uses huge pages
 )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import ast
 from dataclasses import dataclass
 from pathlib import Path
 
-from qkv.authoring.course import AuthoringError
+from qkv.course import AuthoringError
 
 CHECKS_INPUT = {"expects"}  # refuses bad input before the body runs; no part of the answer
 

@@ -9,8 +9,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from qkv.authoring.bibliography import citations
 from qkv.authoring.chapter import Code, Ids, Part, Prose, Task
-from qkv.authoring.course import Chapter, Course
 from qkv.authoring.to_markdown import Plain, anchors
+from qkv.course import Chapter, Course
 
 # No version, path or time: a generated file depends on its sources alone.
 METADATA = {

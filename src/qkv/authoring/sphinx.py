@@ -20,10 +20,10 @@ from sphinx.config import Config
 from sphinx.errors import SphinxError
 
 from qkv.authoring.bibliography import use_round_brackets
-from qkv.authoring.course import AuthoringError, Chapter, Course
 from qkv.authoring.ledger import ledger
 from qkv.authoring.page import alt_texts, page
 from qkv.authoring.syllabus import Syllabus
+from qkv.course import AuthoringError, Chapter, Course
 
 CHAPTERS = "book/chapters/"
 LEDGER, CONVENTIONS = "<!-- the claims of all chapters -->", "<!-- the conventions of qkv.model -->"
