@@ -8,15 +8,11 @@ from __future__ import annotations
 import ast
 import copy
 import inspect
-import signal
 import sys
 import textwrap
-import threading
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from types import FrameType
 from typing import Any
 
 from proctor.compare import Known
@@ -24,6 +20,7 @@ from proctor.diagnose import Examiner
 from proctor.exercise import Exercise
 from proctor.inputs import Replay, drawing
 from proctor.observe import fresh_state, observe
+from proctor.watching import patience
 
 SWAPS: dict[type[ast.AST], tuple[type[ast.AST], ...]] = {
     ast.Add: (ast.Sub,), ast.Sub: (ast.Add,), ast.Mult: (ast.Div, ast.Add), ast.Div: (ast.Mult,), ast.Pow: (ast.Mult,),
@@ -77,11 +74,8 @@ def notices(examiner: Examiner, implementation: Any) -> bool:
     probes = sorted(examiner.exercise.counted().values(), key=lambda p: p.kind == "property")
     with drawing(Replay(examiner.draws)), fresh_state():
         for probe in probes:
-            try:
-                with patience():
-                    seen = observe(probe.function, implementation)
-            except TimeoutError:
-                return True
+            with patience(PATIENCE):  # out of it is an exception like any other
+                seen = observe(probe.function, implementation)
             if not examiner.expected[probe.name].same(Known(seen)):
                 return True
     return False
@@ -252,22 +246,3 @@ def compiled(definition: ast.FunctionDef | ast.ClassDef, reference: Callable[...
         warnings.simplefilter("ignore", SyntaxWarning)  # that a mutant looks wrong is no news
         exec(compile(module, f"<mutant of {definition.name}>", "exec"), namespace)
     return namespace[definition.name]
-
-
-@contextmanager
-def patience(seconds: int = PATIENCE) -> Iterator[None]:
-    """Raise TimeoutError in the main thread when that much processor time is used up."""
-    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "SIGPROF"):
-        yield
-        return
-
-    def up(number: int, frame: FrameType | None) -> None:
-        raise TimeoutError
-
-    before = signal.signal(signal.SIGPROF, up)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before)

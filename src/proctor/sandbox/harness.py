@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 from proctor.forbid import Family
 from proctor.kernels import Blocker
 from proctor.observe import Observation, Raised
-from proctor.running import Cell, Draws, Job, Loaded, Output, Probes, room, run_job
+from proctor.running import Cell, Draws, Job, Loaded, Output, Probes, Version, room, run_job
 from proctor.sandbox import protocol
 
 OUT_OF_MEMORY = ("can't allocate memory", "std::bad_alloc", "not enough memory")
@@ -73,6 +73,7 @@ def pack_job(job: Job, draws: Draws | None = None) -> bytes:
             name: [[f.title, sorted(f.words), sorted(f.contained)] for f in families]
             for name, families in job.forbid.items()
         },
+        "versions": {name: [v.exercise, dict(v.cells), v.watched] for name, v in job.versions.items()},
         "draws": None if draws is None else names,
     }
     return protocol.encode(tensors, note)
@@ -88,6 +89,7 @@ def unpack_job(data: bytes) -> tuple[Job, Draws | None]:
         modules=note["modules"],
         inert=note["inert"],
         stand_ins=note["stand_ins"],
+        versions={name: Version(*parts) for name, parts in note["versions"].items()},
     )
     return job, None if note["draws"] is None else protocol.nested(tensors, note["draws"])
 

@@ -33,6 +33,7 @@ INSIDE = (
     "importing",
     "inert",
     "running",
+    "watching",
     "sandbox.protocol",
     "sandbox.limits",
     "sandbox.heap",

@@ -1,0 +1,304 @@
+"""The search by trace: where an answer's numbers leave those of right solutions.
+
+Every expression of the student's is made to tell its value while the answer runs under a probe that it fails. A value
+is *known* if a right solution has it anywhere on the same input. From what was returned we walk back, against the flow of the
+data, through values that are not known, until we come to one whose own inputs are: there the numbers part.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from proctor.exercise import Exercise
+from proctor.inputs import Replay, drawing
+from proctor.locate.source import Definition
+from proctor.observe import Observation, fresh_state, observe
+from proctor.watching import MOST_VALUES, SEE, Recorder
+
+CLOSE = 1e-4  # of the largest magnitude
+
+
+@dataclass(frozen=True)
+class Spot:
+    """An expression that tells its value."""
+
+    label: str
+    line: int
+    text: str
+    kind: str
+    children: tuple[int, ...]
+    returned: str = ""  # the function whose result it is
+
+
+@dataclass
+class Watched:
+    """Cells whose expressions tell their values."""
+
+    cells: dict[str, str] = field(default_factory=dict)
+    spots: dict[int, Spot] = field(default_factory=dict)
+
+    def add(self, label: str, text: str) -> None:
+        """Watch one more cell; one that cannot be read stays as it is.
+
+        Raises:
+            SyntaxError: this is no code that could be edited.
+        """
+        definition = Definition(text)
+        watching = _Watching(definition, label, self.spots)
+        tree = watching.visit(definition.tree)
+        self.cells[label] = ast.unparse(ast.fix_missing_locations(tree))
+
+
+class _Watching(ast.NodeTransformer):
+    """Hand every expression whose value may be a tensor to the recorder."""
+
+    def __init__(self, definition: Definition, label: str, spots: dict[int, Spot]) -> None:
+        self.definition, self.label, self.spots = definition, label, spots
+        self.wanted = {id(place.node) for place in definition.places()}
+        self.functions: list[str] = []
+        self.below: list[list[int]] = [[]]
+        self.returns = ""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        self.functions.append(node.name)
+        node.body = [self.visit(statement) for statement in node.body]
+        self.functions.pop()
+        return node
+
+    def visit_Return(self, node: ast.Return) -> ast.AST:
+        results = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
+        outer = {id(result) for result in results}
+        name = self.functions[-1] if self.functions else ""
+        found = self.generic_visit(node)
+        del found
+        for wrapped in node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]:
+            number = number_of(wrapped)
+            if number is not None:
+                spot = self.spots[number]
+                self.spots[number] = Spot(spot.label, spot.line, spot.text, spot.kind, spot.children, name)
+        del outer
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        return self._wrap(node, skip=node.func)
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
+        return node
+
+    def visit_arguments(self, node: ast.arguments) -> ast.AST:
+        return node
+
+    def visit(self, node: ast.AST) -> Any:
+        method = getattr(self, f"visit_{type(node).__name__}", None)
+        if method is not None:
+            return method(node)
+        if isinstance(node, ast.Name | ast.Attribute | ast.BinOp | ast.UnaryOp | ast.Subscript | ast.Compare | ast.IfExp):
+            if id(node) in self.wanted:
+                return self._wrap(node)
+        return self.generic_visit(node)
+
+    def _wrap(self, node: ast.expr, skip: ast.expr | None = None) -> ast.AST:
+        wanted = id(node) in self.wanted
+        start, end = self.definition.span(node)
+        self.below.append([])
+        if skip is not None:  # what is called is no value, but what its method belongs to is one
+            if isinstance(skip, ast.Attribute):
+                skip.value = self.visit(skip.value)
+            assert isinstance(node, ast.Call)
+            node.args = [self.visit(a) for a in node.args]
+            node.keywords = [self.visit(k) for k in node.keywords]
+        else:
+            self.generic_visit(node)
+        children = self.below.pop()
+        if not wanted or isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            self.below[-1] += children
+            return node
+        number = len(self.spots)
+        text = self.definition.words(start, end)
+        self.spots[number] = Spot(self.label, node.lineno, text, type(node).__name__, tuple(children))
+        self.below[-1].append(number)
+        see = ast.Call(ast.Name(SEE, ast.Load()), [ast.Constant(number), node], [])
+        return ast.copy_location(see, node)
+
+
+def number_of(node: ast.AST | None) -> int | None:
+    """The number under which an expression tells its value, if it does."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == SEE:
+        assert isinstance(node.args[0], ast.Constant)
+        return int(node.args[0].value)
+    return None
+
+
+# ---- what right solutions have
+
+
+class RightValues:
+    """Every value that right solutions have anywhere, on the inputs of one probe."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[tuple[int, ...], list[np.ndarray[Any, Any]]] = {}
+
+    def add(self, value: np.ndarray[Any, Any]) -> None:
+        kept = self.arrays.setdefault(np.squeeze(value).shape, [])
+        if len(kept) < MOST_VALUES:
+            kept.append(np.squeeze(value))
+
+    def has(self, value: np.ndarray[Any, Any]) -> bool:
+        value = np.squeeze(value)
+        return any(close(value, other) for other in self.arrays.get(value.shape, ()))
+
+
+def close(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
+    finite = np.isfinite(b)
+    if not np.array_equal(finite, np.isfinite(a)) or not np.array_equal(a[~finite], b[~finite], equal_nan=True):
+        return False
+    scale = float(np.abs(b[finite]).max(initial=0.0)) or 1.0
+    return bool(np.abs(a[finite] - b[finite]).max(initial=0.0) <= CLOSE * scale)
+
+
+def array_of(tensor: Any) -> np.ndarray[Any, Any]:
+    return np.asarray(tensor.double().numpy())
+
+
+def right_values(exercise: Exercise, probe: str, draws: Mapping[str, Any], further: Sequence[Any] = ()) -> RightValues:
+    """What the reference, and other right solutions, have for values under one probe.
+
+    Args:
+        further: other right solutions as text, each with all that it uses.
+    """
+    recorder = Recorder()
+    found = RightValues()
+    solutions: list[Callable[[], Any]] = [lambda: watched_reference(exercise.reference, recorder)]
+    solutions += [lambda text=text: watched_text(text, exercise.name, recorder) for text in further]  # type: ignore[misc]
+    for solution in solutions:
+        try:
+            implementation = solution()
+        except Exception:  # a reference whose text cannot be had, say
+            continue
+        recorder.clear()
+        with drawing(Replay(draws)), fresh_state():
+            observe(exercise.probes[probe].function, implementation)
+        for value in recorder.values.values():
+            found.add(array_of(value))
+    return found
+
+
+def watched_reference(implementation: Any, recorder: Recorder, known: dict[Any, Any] | None = None) -> Any:
+    """A function or class of the course, and what it calls of it, with expressions that tell their values."""
+    known = {} if known is None else known
+    plain = inspect.unwrap(implementation)
+    if plain in known:
+        return known[plain]
+    known[plain] = implementation  # for one that calls itself
+    module = sys.modules[plain.__module__]
+    package = plain.__module__.partition(".")[0]
+    text = textwrap.dedent(inspect.getsource(plain))
+    tree = ast.parse(text)
+    namespace = dict(vars(module))
+    for name in {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} - {plain.__name__}:
+        other = namespace.get(name)
+        if callable(other) and str(getattr(other, "__module__", "")).partition(".")[0] == package:
+            try:
+                namespace[name] = watched_reference(other, recorder, known)
+            except (OSError, TypeError, SyntaxError):
+                continue
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            node.decorator_list = [d for d in node.decorator_list if isinstance(d, ast.Name)]
+    known[plain] = run_watched(ast.unparse(tree), plain.__name__, namespace, recorder)
+    return known[plain]
+
+
+def watched_text(text: str, name: str, recorder: Recorder) -> Any:
+    return run_watched(text, name, {"__name__": "right_solution"}, recorder)
+
+
+def run_watched(text: str, name: str, namespace: dict[str, Any], recorder: Recorder) -> Any:
+    watched = Watched()
+    watched.add("", text)
+    namespace[SEE] = recorder.see
+    exec(compile(watched.cells[""], f"<right solution of {name}>", "exec"), namespace)
+    return namespace[name]
+
+
+# ---- where they part
+
+
+@dataclass(frozen=True)
+class Parting:
+    """The first expression of an answer, against the flow of the data, whose value no right solution has.
+
+    Args:
+        known: every tensor that goes into it is one that a right solution has.
+    """
+
+    spot: Spot
+    known: bool
+
+
+def parting(seen: Observation, watched: Watched, right: RightValues, name: str) -> Parting | None:
+    """Where an answer's numbers leave those of right solutions; None if they do not, or if nothing was seen.
+
+    Args:
+        seen: what the recorder noted.
+        name: of the function whose result is wrong; for a class, any of its methods'.
+    """
+    if not seen.values or "order" not in seen.values:
+        return None
+    order = [tuple(row) for row in seen.values["order"].tolist()]
+    if any(number not in watched.spots for number, _, _ in order):
+        return None  # nothing that we asked for
+    flow = _Flow(order, {k: v for k, v in seen.values.items() if k != "order"}, watched, right)
+    returned = [i for i, (number, _, _) in enumerate(order) if watched.spots[number].returned]
+    own = [i for i in returned if watched.spots[order[i][0]].returned == name] or returned
+    wrong = [i for i in own if not flow.is_known(i)]
+    if not wrong:
+        return None
+    last = wrong[0] if own and watched.spots[order[wrong[0]][0]].returned == name else wrong[-1]
+    found = flow.back(last)
+    spot = watched.spots[order[found][0]]
+    return Parting(spot, all(flow.is_known(i) for i in flow.inputs(found)))
+
+
+class _Flow:
+    """Events in their order, and where each one's value came from."""
+
+    def __init__(
+        self, order: list[tuple[int, ...]], values: Mapping[str, Any], watched: Watched, right: RightValues
+    ) -> None:
+        self.order, self.values, self.watched, self.right = order, values, watched, right
+        self._known: dict[int, bool] = {}
+
+    def is_known(self, event: int) -> bool:
+        if event not in self._known:
+            number, time, made_by = self.order[event]
+            value = self.values.get(f"{number}.{time}")
+            given = made_by < 0 and self.watched.spots[number].kind == "Name"  # an argument
+            self._known[event] = value is None or given or self.right.has(array_of(value))
+        return self._known[event]
+
+    def inputs(self, event: int) -> list[int]:
+        number, _, made_by = self.order[event]
+        if 0 <= made_by < event:
+            return [made_by]
+        return list(self._children(number, event))
+
+    def _children(self, number: int, event: int) -> Iterator[int]:
+        for child in self.watched.spots[number].children:
+            before = [i for i in range(event) if self.order[i][0] == child]
+            if before:
+                yield before[-1]
+
+    def back(self, event: int) -> int:
+        """Against the flow, through what is not known, to where all inputs are."""
+        while unknown := [i for i in self.inputs(event) if not self.is_known(i)]:
+            event = unknown[0]
+        return event
