@@ -7,5 +7,5 @@ Two searches, both used only where nothing was recognised:
   The first that no right solution has is where to look.
 
 What is found becomes a line, and words about what kind of thing to look at (`words`). The repaired code is never shown.
-Student text is parsed and edited here, and never run: that is the runner's business (`proctor.running`).
+Student text is parsed and edited here, and never run: that is the runner's business (`proctor.inside.running`).
 """

@@ -10,12 +10,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from proctor.compare import Known
-from proctor.diagnose import Examiner
+from proctor.examining.compare import Known
+from proctor.examining.diagnose import Examiner
 from proctor.locate.edits import edits
 from proctor.locate.ingredients import Ingredients
 from proctor.locate.source import Definition, Edit, applied
-from proctor.observe import Observation
+from proctor.inside.observe import Observation
 
 BATCH = 60  # candidates of one sitting
 Text = str

@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from proctor.exercise import Exercise
-from proctor.inputs import Replay, drawing
+from proctor.examining.exercise import Exercise
+from proctor.inside.inputs import Replay, drawing
 from proctor.locate.source import Definition
-from proctor.observe import Observation, fresh_state, observe
-from proctor.watching import MOST_VALUES, SEE, Recorder
+from proctor.inside.observe import Observation, fresh_state, observe
+from proctor.inside.watching import MOST_VALUES, SEE, Recorder
 
 CLOSE = 1e-4  # of the largest magnitude
 
