@@ -23,6 +23,7 @@ from proctor.inside.observe import Observation
 from proctor.marking.answers import Answers
 from proctor.marking.extraction import Definition, definitions_in, extract
 from proctor.marking.in_process import InProcess
+from proctor.marking.locating import Locating
 from proctor.marking.submission_marker import SubmissionMarker
 from proctor.marking.submissions import read
 from proctor.report import terminal
@@ -169,14 +170,16 @@ def check_file(path: Path) -> list[Result]:
         print(problem.sentence)
     answers = Answers([source])
     names = [name for name in exercises.names() if answers.makes(0, name)]
-    return judged_in_process(answers, names, {name: _examiner(name) for name in names})
+    return judged_in_process(answers, names, {name: _examiner(name) for name in names}, Locating())
 
 
-def judged_in_process(answers: Answers, names: Sequence[str], examiners: Mapping[str, Examiner]) -> list[Result]:
+def judged_in_process(
+    answers: Answers, names: Sequence[str], examiners: Mapping[str, Examiner], locating: Locating | None = None
+) -> list[Result]:
     """The verdicts on some answers of one student by the grader's schedule, without its walls."""
     probes = {name: {p.name: p.function for p in e.exercise.probes.values()} for name, e in examiners.items()}
     runner = InProcess(probes, lambda name: examiners[name].draws)
-    marker = SubmissionMarker(assignment(tuple(names)), examiners, runner, answers)
+    marker = SubmissionMarker(assignment(tuple(names)), examiners, runner, answers, locator=locating)
     marker.mark()
     return [marker.results[name] for name in names]
 

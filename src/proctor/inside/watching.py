@@ -18,6 +18,7 @@ SEE = "__see__"  # what a watched expression is handed to
 TIMES = 3  # how often each expression is noted
 MOST_VALUES = 600
 LARGEST = 20_000  # entries of a tensor that is noted
+MOST_TOGETHER = 16  # tensors of a list
 
 
 class Recorder:
@@ -29,7 +30,8 @@ class Recorder:
 
     def clear(self) -> None:
         self.values: dict[str, Tensor] = {}
-        self.order: list[tuple[int, int, int]] = []  # expression, time, the event that made the value or -1
+        # expression, time, the event that made the value or -1, is it a tensor?
+        self.order: list[tuple[int, int, int, int]] = []
         self._kept: list[Any] = []  # objects, so that no other gets their identity
         self._made: dict[int, int] = {}
         self._times: dict[int, int] = {}
@@ -37,21 +39,41 @@ class Recorder:
     def see(self, number: int, value: Any) -> Any:
         """Note a value, and give it back."""
         time = self._times.get(number, 0)
-        if isinstance(value, Tensor) and time < TIMES and len(self.order) < MOST_VALUES and value.numel() <= LARGEST:
-            self._times[number] = time + 1
-            try:
-                self.values[f"{number}.{time}"] = plain(value)
-            except (NotATensor, RuntimeError):
-                return value
-            self.order.append((number, time, self._made.get(id(value), -1)))
-            self._made.setdefault(id(value), len(self.order) - 1)
-            self._kept.append(value)
+        if time < TIMES and len(self.order) < MOST_VALUES:
+            found = noted(value)
+            if found is not None:
+                self._times[number] = time + 1
+                self.values[f"{number}.{time}"] = found
+                tensor = not is_plain(value)  # numbers that are equal may be one object, wherever they come from
+                self.order.append((number, time, self._made.get(id(value), -1) if tensor else -1, tensor))
+                self._made[id(value)] = len(self.order) - 1
+                self._kept.append(value)
         return value
 
     def observation(self) -> Observation:
         """All that was noted, and in which order."""
-        order = torch.tensor(self.order, dtype=torch.int64).reshape(-1, 3)
+        order = torch.tensor(self.order, dtype=torch.int64).reshape(-1, 4)
         return Observation({"order": order, **self.values})
+
+
+def is_plain(value: Any) -> bool:
+    """A number, or a list of whole numbers."""
+    return isinstance(value, int | float) or (isinstance(value, list) and all(isinstance(v, int) for v in value))
+
+
+def noted(value: Any) -> Tensor | None:
+    """A value as a tensor of ours, if it is one that can be compared: a tensor, several, or a number."""
+    try:
+        if isinstance(value, Tensor):
+            return plain(value) if value.numel() <= LARGEST else None
+        if is_plain(value):
+            return plain(value)
+        several = isinstance(value, list | tuple) and 0 < len(value) <= MOST_TOGETHER
+        if several and all(isinstance(v, Tensor) and v.numel() <= LARGEST for v in value):
+            return torch.cat([plain(v).double().flatten() for v in value])
+    except (NotATensor, RuntimeError, OverflowError):
+        pass
+    return None
 
 
 class OutOfPatience(BaseException):

@@ -90,7 +90,9 @@ def of_number(place: Place, value: float) -> Iterator[Change]:
         others: list[Any] = [-value, 1 / value, value * value, 1 - value, value / 2, 2 * value, 0.0, 1.0]
     else:
         others = [value + 1, value - 1, -value, 0, 1, 2, -1, 2 * value, 0.5, 4]
-    yield from ((constant(n), "constant", 1.0 + 0.1 * i) for i, n in enumerate(dict.fromkeys(others)) if n != value)
+    for i, n in enumerate(dict.fromkeys(others)):
+        if n != value:  # 0 and 1 can make an operation do nothing: to drop it says more
+            yield constant(n), "constant", (1.7 if n in (0, 1) else 1.0) + 0.1 * i
 
 
 def regrouped(outer: ast.BinOp, inner: ast.BinOp) -> Iterator[Change]:
@@ -306,7 +308,7 @@ def number(node: ast.AST) -> float | int | None:
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         value = number(node.operand) if isinstance(node.operand, ast.Constant) else None
         return None if value is None else -value
-    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
         return node.value if abs(node.value) < 1e300 else None
     return None
 
@@ -324,7 +326,7 @@ def tests(place: Place) -> bool:
 def is_module(node: ast.expr) -> bool:
     """`torch`, `F`, `nn.functional`: what functions are taken from."""
     return isinstance(node, ast.Name | ast.Attribute) and ast.unparse(node) in {
-        "torch", "F", "math", "np", "numpy", "nn", "nn.functional", "torch.nn", "torch.nn.functional", "nn.init", "torch.linalg",
+        "torch", "F", "math", "np", "numpy", "nn", "nn.functional", "torch.nn", "torch.nn.functional", "torch.linalg",
     }  # fmt: skip
 
 

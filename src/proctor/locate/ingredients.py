@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from typing import TypeVar
 
 from proctor.locate.edits import attribute, called, changed, constant, is_dimension, is_module, number, written
 from proctor.locate.source import Definition, Edit, Function, Place, body_of, parameters, size
@@ -20,6 +21,7 @@ from proctor.locate.source import Definition, Edit, Function, Place, body_of, pa
 MOST = 0.6  # of a function: more than that is not a part of it
 LARGEST = 45  # nodes of an expression that is put in another's place
 HOLE = "__hole__"
+Node = TypeVar("Node", bound=ast.AST)
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ class Taken:
         self.parts: dict[str, Part] = {}
         self.contexts: dict[str, ast.expr] = {}
         self.constants: dict[float, None] = {}
-        self.keywords: dict[tuple[str, str], ast.expr] = {}
+        self.keywords: dict[tuple[str, str], ast.keyword] = {}
         self.statements: dict[str, ast.stmt] = {}
         self.attributes: dict[str, None] = {}
         mine = parameters(function)
@@ -85,7 +87,12 @@ class Taken:
     def _take(self, solution: Function, names: Mapping[str, str]) -> None:
         body = body_of(solution)
         variables = written_out(body)
-        whole = max((size(inlined(s.value, variables)) for s in body if isinstance(s, ast.Return) and s.value), default=1)
+        for default in (*solution.args.defaults, *solution.args.kw_defaults):
+            if default is not None and (value := number(default)) is not None:
+                self.constants[value] = None
+        whole = max(
+            (size(inlined(s.value, variables)) for s in body if isinstance(s, ast.Return) and s.value), default=1
+        )
         for statement in body:
             for node in ast.walk(statement):
                 if isinstance(node, ast.stmt) and not isinstance(node, ast.Return | Function | ast.For | ast.While):
@@ -148,14 +155,13 @@ class Taken:
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             given = {k.arg for k in node.keywords}
             for (function, _), keyword in self.keywords.items():
-                assert isinstance(keyword, ast.keyword)
                 if function == name:
                     others = [k for k in node.keywords if k.arg != keyword.arg]
                     kind = "argument" if keyword.arg in given else "missing argument"
                     yield written(changed(node, keywords=[*others, keyword])), kind, 1.2
         if isinstance(node, ast.Attribute) and not called(place) and not isinstance(node.value, ast.Name):
             return
-        if called(place) or isinstance(place.parent, ast.Attribute) and isinstance(node, ast.Name):
+        if called(place) or (isinstance(place.parent, ast.Attribute) and isinstance(node, ast.Name)):
             return
         old = ast.unparse(node)
         words = tokens(old)
@@ -176,12 +182,11 @@ class Taken:
         for statement in body:
             if isinstance(statement, ast.Return):
                 continue
-            _, end = definition.span(statement)
-            margin = " " * statement.col_offset
+            start, end = definition.span(statement)
+            margin, old = " " * statement.col_offset, definition.words(start, end).partition("\n")[0]
             for text, step in self.statements.items():
                 new = "\n" + textwrap.indent(text, margin)
-                cost = 2.4 + 0.04 * size(step)
-                yield Edit("missing step", statement.lineno, end, end, new, definition.words(*definition.span(statement)).partition("\n")[0], cost)
+                yield Edit("missing step", statement.lineno, end, end, new, old, 2.4 + 0.04 * size(step))
 
 
 def written_out(body: Sequence[ast.stmt]) -> dict[str, ast.expr]:
@@ -213,7 +218,7 @@ def inlined(node: ast.expr, variables: Mapping[str, ast.expr]) -> ast.expr:
     return _Names(variables).visit(deepcopy(node)) if variables else node
 
 
-def renamed(node: ast.AST, names: Mapping[str, str]) -> ast.AST | ast.expr | ast.stmt:  # type: ignore[misc]
+def renamed(node: Node, names: Mapping[str, str]) -> Node:
     """The same in other names, where they are assigned too."""
     new = deepcopy(node)
     for part in ast.walk(new):

@@ -60,13 +60,28 @@ FAMILIES = (
     ("clamp", "clip"),
 )
 TAKES_DIM = {
-    "all", "amax", "amin", "any", "argmax", "argmin", "argsort", "cat", "chunk", "concat", "concatenate", "cumprod", "cumsum",
+    "all", "amax", "amin", "any", "argmax", "argmin", "argsort", "cat", "chunk", "concat", "cumprod", "cumsum",
     "expand_dims", "flatten", "flip", "gather", "index_select", "log_softmax", "logsumexp", "max", "mean", "median",
-    "min", "movedim", "narrow", "norm", "normalize", "permute", "prod", "repeat_interleave", "roll", "scatter", "select",
+    "min", "movedim", "narrow", "norm", "normalize", "permute", "prod", "repeat_interleave", "roll", "select",
     "size", "softmax", "sort", "split", "squeeze", "stack", "std", "sum", "swapaxes", "swapdims", "topk", "transpose",
     "unbind", "unflatten", "unsqueeze", "var",
 }  # fmt: skip
-REDUCES = {"sum", "mean", "amax", "amin", "max", "min", "var", "std", "norm", "logsumexp", "prod", "all", "any", "argmax"}
+REDUCES = {
+    "sum",
+    "mean",
+    "amax",
+    "amin",
+    "max",
+    "min",
+    "var",
+    "std",
+    "norm",
+    "logsumexp",
+    "prod",
+    "all",
+    "any",
+    "argmax",
+}
 DIMENSIONS = (-1, -2, 0, 1, -3, 2, 3)
 
 

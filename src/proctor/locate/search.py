@@ -6,23 +6,38 @@ saw, and the verdict on them is made here.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Protocol
 
 from proctor.examining.compare import Known
 from proctor.examining.diagnose import Examiner
+from proctor.inside.observe import Observation
 from proctor.locate.edits import edits
 from proctor.locate.ingredients import Ingredients
 from proctor.locate.source import Definition, Edit, applied
-from proctor.inside.observe import Observation
+from proctor.locate.trace import Spot
 
-BATCH = 60  # candidates of one sitting
+BATCH = 60  # candidates that are run together at first
+SEEDS = 4  # edits that set some probes right, to which a second one is looked for
 Text = str
 Cells = Mapping[str, Text]  # label -> text
 Seen = Mapping[str, Observation]
-# (versions of the cells, probes, on the second set of inputs?) -> what each version's probes saw; None: out of budget
-Run = Callable[[Sequence[Cells], Sequence[str], bool], Iterator[Seen] | None]
+
+
+class Bench(Protocol):
+    """Who runs versions of an answer. What it could not run is empty."""
+
+    def run(
+        self, versions: Sequence[Cells], probes: Sequence[str], *, again: bool = False, watched: bool = False
+    ) -> list[Seen]:
+        """What the probes see of each version.
+
+        Args:
+            again: on the second set of inputs.
+            watched: the versions tell the values of their expressions, which are what is seen.
+        """
+        ...
 
 
 @dataclass(frozen=True)
@@ -45,38 +60,61 @@ class Candidate:
 
 @dataclass
 class Budget:
-    """How much may be spent on one answer."""
+    """How much may be spent on one answer, and how much was.
 
-    candidates: int = 1500
-    seconds: float = 2.0  # of processor time
-    clock: Callable[[], float] = time.process_time
-    _until: float = field(init=False)
+    Args:
+        candidates: edits that are tried. This ends a search, so that it ends alike on every machine.
+        seconds: of processor time, as whoever runs them tells it (`used`); where somebody waits, this may end it.
+        tell: hears how many edits were tried so far.
+    """
 
-    def __post_init__(self) -> None:
-        self._until = self.clock() + self.seconds
+    candidates: int = 1000
+    seconds: float = 20.0
+    tell: Callable[[int], None] = lambda tried: None
+    tried: int = 0
+    used: float = 0.0
 
     @property
     def left(self) -> bool:
-        return self.candidates > 0 and self.clock() < self._until
+        return self.tried < self.candidates and self.used < self.seconds
+
+    def take(self, batch: Sequence[Candidate]) -> Sequence[Candidate]:
+        """As many candidates as may still be tried."""
+        batch = batch[: max(self.candidates - self.tried, 0)]
+        self.tried += len(batch)
+        self.tell(self.tried)
+        return batch
 
 
-def candidates(texts: Cells, solutions: Sequence[Text]) -> list[Candidate]:
-    """All single edits of these cells, smallest first; those that come out the same count once."""
+def candidates(texts: Cells, solutions: Sequence[Text], spot: Spot | None = None) -> list[Candidate]:
+    """All single edits of these cells, smallest first; those that come out the same count once.
+
+    Args:
+        spot: where the numbers part: what is edited there is tried earlier.
+    """
     ingredients = Ingredients(solutions)
     found: dict[tuple[str, int, int, str], tuple[str, Edit]] = {}
-    for distance, (label, text) in enumerate(texts.items()):
+    for label, text in texts.items():
         try:
             definition = Definition(text)
+            proposed = [*edits(definition), *ingredients.edits(definition)]
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
-        for edit in (*edits(definition), *ingredients.edits(definition)):
+        for edit in proposed:
             key = label, edit.start, edit.end, edit.new
             if edit.new != definition.words(edit.start, edit.end) and (
                 key not in found or found[key][1].cost > edit.cost
             ):
                 found[key] = label, edit
-        del distance
-    return sorted((Candidate((edit,)) for edit in found.values()), key=lambda c: c.cost)
+
+    def rank(candidate: Candidate) -> float:
+        ((label, edit),) = candidate.edits
+        here = spot is not None and spot.label == label
+        if here and edit.start < spot.end and spot.start < edit.end:  # type: ignore[union-attr]
+            return candidate.cost - 1.0
+        return candidate.cost - (0.5 if here and spot.line == edit.line else 0.0)  # type: ignore[union-attr]
+
+    return sorted((Candidate((edit,)) for edit in found.values()), key=rank)
 
 
 @dataclass
@@ -88,7 +126,13 @@ class Repair:
 
 
 def repair(
-    examiner: Examiner, seen: Seen, texts: Cells, solutions: Sequence[Text], run: Run, budget: Budget
+    examiner: Examiner,
+    seen: Seen,
+    texts: Cells,
+    solutions: Sequence[Text],
+    bench: Bench,
+    budget: Budget,
+    spot: Spot | None = None,
 ) -> Repair | None:
     """The smallest edit of an answer's cells with which all probes agree, or None if none was found in the budget.
 
@@ -96,31 +140,56 @@ def repair(
         seen: what the probes saw of the answer as it is.
         texts: the cells that may be edited, the answer's own first.
         solutions: texts of right solutions.
+        spot: where to begin.
     """
     failing = first_failing(examiner, seen)
     if failing is None:
         return None
-    tried = 0
-    for batch in batches(candidates(texts, solutions)):
-        if not budget.left:
-            break
-        batch = batch[: budget.candidates]
-        budget.candidates -= len(batch)
-        outcomes = run([c.cells(texts) for c in batch], [failing], False)
-        if outcomes is None:
-            break
-        for candidate, outcome in zip(batch, outcomes, strict=False):
-            tried += 1
-            if agrees(examiner, outcome, [failing]) and survives(examiner, candidate, texts, run):
-                return Repair(candidate, tried)
+    singles = candidates(texts, solutions, spot)
+    better: list[tuple[Candidate, str]] = []
+    if found := _first(examiner, singles, failing, texts, bench, budget, better):
+        return Repair(found, budget.tried)
+    for one, still in better[:SEEDS]:
+        ((label, first),) = one.edits
+        pairs = [
+            Candidate((*one.edits, *other.edits))
+            for other in singles
+            if other.edits[0][0] != label or not first.overlaps(other.edits[0][1])
+        ]
+        if found := _first(examiner, pairs, still, texts, bench, budget, []):
+            return Repair(found, budget.tried)
     return None
 
 
-def batches(found: Sequence[Candidate]) -> Iterator[list[Candidate]]:
+def _first(
+    examiner: Examiner,
+    tried: Sequence[Candidate],
+    failing: str,
+    texts: Cells,
+    bench: Bench,
+    budget: Budget,
+    better: list[tuple[Candidate, str]],
+) -> Candidate | None:
+    """The first candidate with which all probes agree. Those that set only `failing` right are added to `better`, with
+    a probe that still fails."""
+    for batch in batches(tried):
+        if not budget.left:
+            break
+        batch = budget.take(batch)
+        for candidate, outcome in zip(batch, bench.run([c.cells(texts) for c in batch], [failing]), strict=True):
+            if agrees(examiner, outcome, [failing]):
+                still = fails(examiner, candidate, texts, bench)
+                if still is None:
+                    return candidate
+                better.append((candidate, still))
+    return None
+
+
+def batches(found: Sequence[Candidate]) -> Iterator[Sequence[Candidate]]:
     """Small ones first: most repairs are found early."""
     start, count = 0, BATCH
     while start < len(found):
-        yield list(found[start : start + count])
+        yield found[start : start + count]
         start += count
         count = min(2 * count, 4 * BATCH)
 
@@ -141,12 +210,12 @@ def agrees(examiner: Examiner, seen: Seen, probes: Iterable[str]) -> bool:
     )
 
 
-def survives(examiner: Examiner, candidate: Candidate, texts: Cells, run: Run) -> bool:
-    """Do all probes agree with a candidate, on both sets of inputs?"""
+def fails(examiner: Examiner, candidate: Candidate, texts: Cells, bench: Bench) -> str | None:
+    """A probe that fails with a candidate, on one of two sets of inputs; None if all agree on both."""
     probes = list(examiner.exercise.counted())
-    for judge, others in ((examiner, False), (examiner.other_inputs, True)):
-        outcomes = run([candidate.cells(texts)], probes, others)
-        outcome = next(outcomes, None) if outcomes is not None else None
-        if outcome is None or not agrees(judge, outcome, probes):
-            return False
-    return True
+    for judge, again in ((examiner, False), (examiner.other_inputs, True)):
+        (outcome,) = bench.run([candidate.cells(texts)], probes, again=again)
+        for probe in probes:
+            if not agrees(judge, outcome, [probe]):
+                return probe
+    return None

@@ -1,4 +1,4 @@
-"""The text of one definition, and how an edit of it is made: a piece of the text is exchanged, the rest stays as it is."""
+"""The text of one definition, and how an edit of it is made: a piece is exchanged, the rest stays as it is."""
 
 from __future__ import annotations
 
@@ -86,7 +86,8 @@ class Definition:
 
     def span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
         """The bytes of a node."""
-        assert node.end_lineno is not None and node.end_col_offset is not None
+        assert node.end_lineno is not None
+        assert node.end_col_offset is not None
         return (
             self._starts[node.lineno - 1] + node.col_offset,
             self._starts[node.end_lineno - 1] + node.end_col_offset,
@@ -144,8 +145,7 @@ def size(node: ast.AST) -> int:
 def body_of(function: Function) -> list[ast.stmt]:
     """The statements of a function without its docstring."""
     first, *rest = function.body
-    documented = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
-    return rest if documented and isinstance(first.value.value, str) else function.body
+    return rest if ast.get_docstring(function, clean=False) is not None else [first, *rest]
 
 
 def parameters(function: Function) -> list[str]:
@@ -182,9 +182,9 @@ def below(waiting: list[tuple[ast.AST, ast.AST]]) -> Iterator[tuple[ast.expr, as
         node, parent = waiting.pop()
         if isinstance(node, ast.JoinedStr | ast.arguments | ast.Raise | ast.Assert | ast.Import | ast.ImportFrom):
             continue
-        if isinstance(node, ast.expr) and isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
-            if not isinstance(node, ast.Starred | ast.Slice):
-                yield node, parent
+        used = isinstance(node, ast.expr) and isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
+        if used and not isinstance(node, ast.Starred | ast.Slice):
+            yield node, parent  # type: ignore[misc]
         children = list(ast.iter_child_nodes(node))
         if isinstance(node, ast.AnnAssign):
             children = [c for c in children if c is not node.annotation]

@@ -1,8 +1,8 @@
 """The search by trace: where an answer's numbers leave those of right solutions.
 
 Every expression of the student's is made to tell its value while the answer runs under a probe that it fails. A value
-is *known* if a right solution has it anywhere on the same input. From what was returned we walk back, against the flow of the
-data, through values that are not known, until we come to one whose own inputs are: there the numbers part.
+is *known* if a right solution has it anywhere on the same input. From what was returned we walk back, against the flow
+of the data, through values that are not known, until we come to one whose own inputs are: there the numbers part.
 """
 
 from __future__ import annotations
@@ -11,19 +11,24 @@ import ast
 import inspect
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from proctor.examining.exercise import Exercise
 from proctor.inside.inputs import Replay, drawing
-from proctor.locate.source import Definition
 from proctor.inside.observe import Observation, fresh_state, observe
 from proctor.inside.watching import MOST_VALUES, SEE, Recorder
+from proctor.locate.source import Definition
 
-CLOSE = 1e-4  # of the largest magnitude
+CLOSE, VERY_CLOSE = 2e-5, 1e-6  # of each number, and of the largest magnitude
+
+TELLING = (
+    ast.Name, ast.Attribute, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.Subscript, ast.IfExp, ast.List,
+    ast.ListComp,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -34,8 +39,11 @@ class Spot:
     line: int
     text: str
     kind: str
+    start: int
+    end: int
     children: tuple[int, ...]
     returned: str = ""  # the function whose result it is
+    assigned: str = ""  # the variable that gets its value
 
 
 @dataclass
@@ -69,23 +77,46 @@ class _Watching(ast.NodeTransformer):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         self.functions.append(node.name)
-        node.body = [self.visit(statement) for statement in node.body]
+        body: list[ast.stmt] = []
+        for statement in node.body:
+            found = self.visit(statement)
+            body += found if isinstance(found, list) else [found]
+        node.body = body
         self.functions.pop()
         return node
 
     def visit_Return(self, node: ast.Return) -> ast.AST:
-        results = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
-        outer = {id(result) for result in results}
         name = self.functions[-1] if self.functions else ""
-        found = self.generic_visit(node)
-        del found
+        self.generic_visit(node)
         for wrapped in node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]:
             number = number_of(wrapped)
             if number is not None:
-                spot = self.spots[number]
-                self.spots[number] = Spot(spot.label, spot.line, spot.text, spot.kind, spot.children, name)
-        del outer
+                self.spots[number] = replace(self.spots[number], returned=name)
         return node
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        self.generic_visit(node)
+        number = number_of(node.value)
+        if number is not None and isinstance(node.targets[0], ast.Name):
+            self.spots[number] = replace(self.spots[number], assigned=node.targets[0].id)
+        return node
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST | list[ast.AST]:
+        """`x += y` changes `x`: its value is told by a statement of its own."""
+        start, end = self.definition.span(node)
+        self.below.append([])
+        self.generic_visit(node)
+        children = self.below.pop()
+        if not isinstance(node.target, ast.Name):
+            self.below[-1] += children
+            return node
+        number, name = len(self.spots), node.target.id
+        text = self.definition.words(start, end)
+        self.spots[number] = Spot(
+            self.label, node.lineno, text, "AugAssign", start, end, tuple(children), assigned=name
+        )
+        told = ast.Call(ast.Name(SEE, ast.Load()), [ast.Constant(number), ast.Name(name, ast.Load())], [])
+        return [node, ast.copy_location(ast.Expr(told), node)]
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         return self._wrap(node, skip=node.func)
@@ -100,9 +131,8 @@ class _Watching(ast.NodeTransformer):
         method = getattr(self, f"visit_{type(node).__name__}", None)
         if method is not None:
             return method(node)
-        if isinstance(node, ast.Name | ast.Attribute | ast.BinOp | ast.UnaryOp | ast.Subscript | ast.Compare | ast.IfExp):
-            if id(node) in self.wanted:
-                return self._wrap(node)
+        if isinstance(node, TELLING) and id(node) in self.wanted:
+            return self._wrap(node)
         return self.generic_visit(node)
 
     def _wrap(self, node: ast.expr, skip: ast.expr | None = None) -> ast.AST:
@@ -118,12 +148,12 @@ class _Watching(ast.NodeTransformer):
         else:
             self.generic_visit(node)
         children = self.below.pop()
-        if not wanted or isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        if not wanted or (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)):
             self.below[-1] += children
             return node
         number = len(self.spots)
         text = self.definition.words(start, end)
-        self.spots[number] = Spot(self.label, node.lineno, text, type(node).__name__, tuple(children))
+        self.spots[number] = Spot(self.label, node.lineno, text, type(node).__name__, start, end, tuple(children))
         self.below[-1].append(number)
         see = ast.Call(ast.Name(SEE, ast.Load()), [ast.Constant(number), node], [])
         return ast.copy_location(see, node)
@@ -133,7 +163,7 @@ def number_of(node: ast.AST | None) -> int | None:
     """The number under which an expression tells its value, if it does."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == SEE:
         assert isinstance(node.args[0], ast.Constant)
-        return int(node.args[0].value)
+        return int(node.args[0].value)  # type: ignore[arg-type]
     return None
 
 
@@ -161,7 +191,12 @@ def close(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
     if not np.array_equal(finite, np.isfinite(a)) or not np.array_equal(a[~finite], b[~finite], equal_nan=True):
         return False
     scale = float(np.abs(b[finite]).max(initial=0.0)) or 1.0
-    return bool(np.abs(a[finite] - b[finite]).max(initial=0.0) <= CLOSE * scale)
+    return bool((np.abs(a[finite] - b[finite]) <= CLOSE * np.abs(b[finite]) + VERY_CLOSE * scale).all())
+
+
+def is_constant(value: np.ndarray[Any, Any]) -> bool:
+    """`torch.zeros(3)`: something to begin with."""
+    return bool((value == value.flat[0]).all()) if value.size else True
 
 
 def array_of(tensor: Any) -> np.ndarray[Any, Any]:
@@ -253,52 +288,77 @@ def parting(seen: Observation, watched: Watched, right: RightValues, name: str) 
     """
     if not seen.values or "order" not in seen.values:
         return None
-    order = [tuple(row) for row in seen.values["order"].tolist()]
-    if any(number not in watched.spots for number, _, _ in order):
+    order = [Event(*row) for row in seen.values["order"].tolist()]
+    if any(e.number not in watched.spots or f"{e.number}.{e.time}" not in seen.values for e in order):
         return None  # nothing that we asked for
-    flow = _Flow(order, {k: v for k, v in seen.values.items() if k != "order"}, watched, right)
-    returned = [i for i, (number, _, _) in enumerate(order) if watched.spots[number].returned]
-    own = [i for i in returned if watched.spots[order[i][0]].returned == name] or returned
+    spots = [watched.spots[event.number] for event in order]
+    returned = [i for i, spot in enumerate(spots) if spot.returned]
+    own = [i for i in returned if spots[i].returned == name] or returned
+    flow = _Flow(order, spots, seen.values, right, plain=not any(order[i].tensor for i in own))
     wrong = [i for i in own if not flow.is_known(i)]
     if not wrong:
         return None
-    last = wrong[0] if own and watched.spots[order[wrong[0]][0]].returned == name else wrong[-1]
-    found = flow.back(last)
-    spot = watched.spots[order[found][0]]
-    return Parting(spot, all(flow.is_known(i) for i in flow.inputs(found)))
+    found = flow.back(wrong[0] if spots[wrong[0]].returned == name else wrong[-1])
+    return Parting(spots[found], all(flow.has(i) for i in flow.inputs(found)))
+
+
+class Event(NamedTuple):
+    """An expression told its value: for the how manieth time, which event made the value, whether it is a tensor."""
+
+    number: int
+    time: int
+    made_by: int
+    tensor: int
 
 
 class _Flow:
-    """Events in their order, and where each one's value came from."""
+    """Events in their order, and where each one's value came from.
+
+    Args:
+        plain: what is returned are numbers. Otherwise numbers are not asked about: a solution has many of its own.
+    """
 
     def __init__(
-        self, order: list[tuple[int, ...]], values: Mapping[str, Any], watched: Watched, right: RightValues
+        self, order: list[Event], spots: list[Spot], values: Mapping[str, Any], right: RightValues, plain: bool
     ) -> None:
-        self.order, self.values, self.watched, self.right = order, values, watched, right
+        self.order, self.spots, self.values, self.right, self.plain = order, spots, values, right, plain
         self._known: dict[int, bool] = {}
 
-    def is_known(self, event: int) -> bool:
-        if event not in self._known:
-            number, time, made_by = self.order[event]
-            value = self.values.get(f"{number}.{time}")
-            given = made_by < 0 and self.watched.spots[number].kind == "Name"  # an argument
-            self._known[event] = value is None or given or self.right.has(array_of(value))
-        return self._known[event]
+    def is_known(self, i: int) -> bool:
+        """Is there nothing to ask about this value: it is one of a right solution's, or says nothing?"""
+        if i not in self._known:
+            number = not self.order[i].tensor and not self.plain
+            self._known[i] = number or self.has(i) or (not self.inputs(i) and is_constant(self._value(i)))
+        return self._known[i]
 
-    def inputs(self, event: int) -> list[int]:
-        number, _, made_by = self.order[event]
-        if 0 <= made_by < event:
-            return [made_by]
-        return list(self._children(number, event))
+    def has(self, i: int) -> bool:
+        """Has a right solution this value, or was it given: an argument, a parameter, a number?"""
+        given = self.spots[i].kind in ("Name", "Attribute") and not self.inputs(i)
+        number = not self.order[i].tensor and not self.plain
+        return given or number or self.right.has(self._value(i))
 
-    def _children(self, number: int, event: int) -> Iterator[int]:
-        for child in self.watched.spots[number].children:
-            before = [i for i in range(event) if self.order[i][0] == child]
-            if before:
-                yield before[-1]
+    def _value(self, i: int) -> np.ndarray[Any, Any]:
+        event = self.order[i]
+        return array_of(self.values[f"{event.number}.{event.time}"])
 
-    def back(self, event: int) -> int:
+    def inputs(self, i: int) -> list[int]:
+        """The events whose values go into this one's."""
+        event, spot = self.order[i], self.spots[i]
+        found = [event.made_by] if 0 <= event.made_by < i else []
+        if found and spot.kind != "AugAssign":
+            return found
+        if spot.kind == "Name":
+            found += self._last(i, lambda j: self.spots[j].assigned == spot.text)
+        for child in spot.children:
+            found += self._last(i, lambda j, child=child: self.order[j].number == child)  # type: ignore[misc]
+        return found
+
+    def _last(self, before: int, fits: Callable[[int], bool]) -> list[int]:
+        """The last event before one that fits, if there is one."""
+        return next(([j] for j in range(before - 1, -1, -1) if fits(j)), [])
+
+    def back(self, i: int) -> int:
         """Against the flow, through what is not known, to where all inputs are."""
-        while unknown := [i for i in self.inputs(event) if not self.is_known(i)]:
-            event = unknown[0]
-        return event
+        while unknown := [j for j in self.inputs(i) if not self.is_known(j)]:
+            i = unknown[0]
+        return i
