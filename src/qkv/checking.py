@@ -29,6 +29,7 @@ from proctor.marking.submissions import read
 from proctor.report import terminal
 from qkv import exercises, progress
 from qkv.assignments import assignment
+from qkv.locating import with_line
 
 
 def device() -> torch.device:
@@ -58,6 +59,7 @@ def check_named(name: str, answer: Callable[..., Any]) -> Result:
     started = time.perf_counter()
     try:
         result = judged(name, answer, examiner)
+        result = with_line(result, answer, examiner, namespace_of(answer), used_parts(name, answer))
     except Exception as error:  # ours, not theirs: theirs end up in observations
         sentence = f"The check itself failed ({type(error).__name__}: {error}). That is our fault; please report it."
         count = len(examiner.exercise.counted())

@@ -137,6 +137,7 @@ KEPT = (
     "summary.html",
     "grades.csv",
     "results.jsonl",
+    "unnamed.json",
 )  # results.jsonl last: it shows that the rest was moved
 EARLIER = "earlier"
 

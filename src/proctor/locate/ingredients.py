@@ -142,7 +142,7 @@ class Taken:
             for form in (context, inlined(context, variables)):
                 if size(form) <= 20:
                     form = renamed(form, names)
-                    self.contexts.setdefault(ast.unparse(ast.fix_missing_locations(form)), form)
+                    self.contexts.setdefault(written(form), form)
 
     def at(self, place: Place) -> Iterator[tuple[str, str, float]]:
         """What can stand in the place of one expression: text, kind, cost."""
@@ -173,8 +173,9 @@ class Taken:
             yield part.text, "expression", 2.2 + 1.5 * (1 - alike) + small - 0.3 * near(part.node, node)
         if isinstance(node, ast.Name) and node.id not in known:
             return
-        for context in self.contexts.values():
-            yield written(filled(context, node)), "missing step", 1.9 + 0.04 * size(context)
+        inside = written(node)
+        for text, context in self.contexts.items():
+            yield text.replace(HOLE, inside), "missing step", 1.9 + 0.04 * size(context)
 
     def steps(self, definition: Definition, function: Function) -> Iterator[Edit]:
         """A statement of a right solution, put behind one of the student's."""
@@ -225,10 +226,6 @@ def renamed(node: Node, names: Mapping[str, str]) -> Node:
         if isinstance(part, ast.Name) and part.id in names:
             part.id = names[part.id]
     return ast.fix_missing_locations(new)
-
-
-def filled(context: ast.expr, node: ast.expr) -> ast.expr:
-    return _Names({HOLE: node}).visit(deepcopy(context))
 
 
 def tokens(text: str) -> frozenset[str]:
