@@ -11,13 +11,14 @@ import ast
 import inspect
 import sys
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from proctor.examining.exercise import Exercise
+from proctor.examining.compare import Known
+from proctor.examining.diagnose import Examiner
 from proctor.inside.inputs import Replay, drawing
 from proctor.inside.observe import Observation, fresh_state, observe
 from proctor.inside.watching import MOST_VALUES, SEE, Recorder
@@ -203,26 +204,21 @@ def array_of(tensor: Any) -> np.ndarray[Any, Any]:
     return np.asarray(tensor.double().numpy())
 
 
-def right_values(exercise: Exercise, probe: str, draws: Mapping[str, Any], further: Sequence[Any] = ()) -> RightValues:
-    """What the reference, and other right solutions, have for values under one probe.
-
-    Args:
-        further: other right solutions as text, each with all that it uses.
-    """
+def right_values(examiner: Examiner, probe: str) -> RightValues | None:
+    """What the reference has for values under one probe; None if its text cannot be had."""
     recorder = Recorder()
+    try:
+        implementation = watched_reference(examiner.exercise.reference, recorder)
+    except (OSError, TypeError, SyntaxError, KeyError):
+        return None
+    recorder.clear()
+    with drawing(Replay(examiner.draws)), fresh_state():
+        seen = observe(examiner.exercise.probes[probe].function, implementation)
+    if not examiner.expected[probe].same(Known(seen)):
+        return None  # watching changed what it does
     found = RightValues()
-    solutions: list[Callable[[], Any]] = [lambda: watched_reference(exercise.reference, recorder)]
-    solutions += [lambda text=text: watched_text(text, exercise.name, recorder) for text in further]  # type: ignore[misc]
-    for solution in solutions:
-        try:
-            implementation = solution()
-        except Exception:  # a reference whose text cannot be had, say
-            continue
-        recorder.clear()
-        with drawing(Replay(draws)), fresh_state():
-            observe(exercise.probes[probe].function, implementation)
-        for value in recorder.values.values():
-            found.add(array_of(value))
+    for value in recorder.values.values():
+        found.add(array_of(value))
     return found
 
 
@@ -250,10 +246,6 @@ def watched_reference(implementation: Any, recorder: Recorder, known: dict[Any, 
             node.decorator_list = [d for d in node.decorator_list if isinstance(d, ast.Name)]
     known[plain] = run_watched(ast.unparse(tree), plain.__name__, namespace, recorder)
     return known[plain]
-
-
-def watched_text(text: str, name: str, recorder: Recorder) -> Any:
-    return run_watched(text, name, {"__name__": "right_solution"}, recorder)
 
 
 def run_watched(text: str, name: str, namespace: dict[str, Any], recorder: Recorder) -> Any:

@@ -42,7 +42,7 @@ class Rights:
     """What is known of right solutions, computed once for a class."""
 
     sources: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    values: dict[tuple[int, str], RightValues] = field(default_factory=dict)
+    values: dict[tuple[int, str], RightValues | None] = field(default_factory=dict)
 
     def source(self, examiner: Examiner) -> tuple[str, ...]:
         name = examiner.exercise.name
@@ -54,10 +54,10 @@ class Rights:
                 self.sources[name] = ()
         return self.sources[name]
 
-    def value(self, examiner: Examiner, probe: str) -> RightValues:
+    def value(self, examiner: Examiner, probe: str) -> RightValues | None:
         key = id(examiner), probe
         if key not in self.values:
-            self.values[key] = right_values(examiner.exercise, probe, examiner.draws)
+            self.values[key] = right_values(examiner, probe)
         return self.values[key]
 
 
@@ -96,6 +96,9 @@ def located(
 
 def by_trace(examiner: Examiner, answer: Answer, bench: Bench, rights: Rights, failing: str) -> Parting | None:
     """Where the numbers part, on a probe that the answer fails."""
+    right = rights.value(examiner, failing)
+    if right is None:
+        return None
     watched = Watched()
     for label, text in answer.texts.items():
         try:
@@ -105,7 +108,7 @@ def by_trace(examiner: Examiner, answer: Answer, bench: Bench, rights: Rights, f
     (seen,) = bench.run([watched.cells], [failing], watched=True)
     if failing not in seen:
         return None
-    return parting(seen[failing], watched, rights.value(examiner, failing), examiner.exercise.name)
+    return parting(seen[failing], watched, right, examiner.exercise.name)
 
 
 def told_repair(result: Result, texts: Mapping[str, Text], found: Repair, reveal: bool) -> Result:
