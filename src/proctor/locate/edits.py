@@ -55,6 +55,7 @@ def of_expression(place: Place) -> Iterator[Change]:
         yield node.right, "operation", 1.2 + 0.1 * size(node.left)
         if isinstance(node.op, ast.Div | ast.Mult | ast.Add | ast.Sub) and isinstance(node.left, ast.BinOp):
             yield from regrouped(node, node.left)
+        yield from pushed_in(node)
     if isinstance(node, ast.UnaryOp) and value is None:
         yield node.operand, "sign" if isinstance(node.op, ast.USub) else "condition", 1.0
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
@@ -99,6 +100,27 @@ def regrouped(outer: ast.BinOp, inner: ast.BinOp) -> Iterator[Change]:
     """`a / b * c` as `a / (b * c)`, `a * b + c` as `a * (b + c)`."""
     right = changed(outer, left=inner.right)
     yield changed(inner, right=right), "brackets", 1.2
+
+
+def pushed_in(outer: ast.BinOp) -> Iterator[Change]:
+    """`f(a) + b` as `f(a + b)`, `a.f() + b` as `(a + b).f()`: an operation outside of a call that belongs inside."""
+    call = outer.left
+    if isinstance(call, ast.Call):
+        if isinstance(call.func, ast.Attribute) and not is_module(call.func.value):
+            inside = changed(outer, left=call.func.value)
+            yield changed(call, func=attribute(inside, call.func.attr)), "brackets", 1.3
+        if call.args and not isinstance(call.args[0], ast.Starred | ast.GeneratorExp):
+            yield changed(call, args=[changed(outer, left=call.args[0]), *call.args[1:]]), "brackets", 1.3
+
+
+def pulled_out(call: ast.Call) -> Iterator[Change]:
+    """The same the other way round: `f(a + b)` as `f(a) + b`."""
+    if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.BinOp):
+        inner = call.func.value
+        yield changed(inner, left=changed(call, func=attribute(inner.left, call.func.attr))), "brackets", 1.3
+    if call.args and isinstance(call.args[0], ast.BinOp):
+        inner = call.args[0]
+        yield changed(inner, left=changed(call, args=[inner.left, *call.args[1:]])), "brackets", 1.3
 
 
 def of_subscript(node: ast.Subscript) -> Iterator[Change]:
@@ -157,6 +179,7 @@ def of_call(place: Place) -> Iterator[Change]:
         if len(node.args) == 3:
             a, b, c = node.args
             yield changed(node, args=[c, b, a]), "order", 1.4
+    yield from pulled_out(node)
     given = {k.arg for k in node.keywords}
     if name in REDUCES and "keepdim" not in given:
         yield with_keyword(node, "keepdim", True), "shape", 1.2

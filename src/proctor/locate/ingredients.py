@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from proctor.locate.edits import attribute, called, changed, constant, is_dimension, is_module, number, written
-from proctor.locate.source import Definition, Edit, Function, Place, body_of, parameters, size
+from proctor.locate.source import Definition, Edit, Function, Place, body_of, is_slice, parameters, size
 
 MOST = 0.6  # of a function: more than that is not a part of it
 LARGEST = 45  # nodes of an expression that is put in another's place
@@ -40,9 +40,11 @@ class Ingredients:
 
     Args:
         solutions: their texts; the reference comes first.
+        names: their variables -> those of the student's that have the same value.
     """
 
-    def __init__(self, solutions: Sequence[str]) -> None:
+    def __init__(self, solutions: Sequence[str], names: Mapping[str, str] | None = None) -> None:
+        self.names = dict(names or {})
         self.functions: list[Function] = []
         for text in solutions:
             try:
@@ -65,13 +67,13 @@ class Ingredients:
     def taken(self, function: Function) -> Taken:
         """What can be taken for one function of the student's: from those of its name, or else from all."""
         same = [f for f in self.functions if f.name == function.name] or self.functions
-        return Taken(same, function)
+        return Taken(same, function, self.names)
 
 
 class Taken:
     """Parts of right solutions for one function of the student's."""
 
-    def __init__(self, solutions: Sequence[Function], function: Function) -> None:
+    def __init__(self, solutions: Sequence[Function], function: Function, variables: Mapping[str, str]) -> None:
         self.parts: dict[str, Part] = {}
         self.contexts: dict[str, ast.expr] = {}
         self.constants: dict[float, None] = {}
@@ -82,7 +84,8 @@ class Taken:
         for solution in solutions:
             theirs = parameters(solution)
             names = dict(zip(theirs, mine, strict=False)) if solution.name == function.name else {}
-            self._take(solution, names)
+            known = {name for name in variables if name not in theirs}
+            self._take(solution, {**{name: variables[name] for name in known}, **names})
 
     def _take(self, solution: Function, names: Mapping[str, str]) -> None:
         body = body_of(solution)
@@ -98,7 +101,7 @@ class Taken:
                 if isinstance(node, ast.stmt) and not isinstance(node, ast.Return | Function | ast.For | ast.While):
                     step = renamed(node, names)
                     self.statements.setdefault(ast.unparse(step), step)
-                if not isinstance(node, ast.expr) or isinstance(node, ast.Starred | ast.Slice | ast.JoinedStr):
+                if not isinstance(node, ast.expr) or isinstance(node, ast.JoinedStr) or is_slice(node):
                     continue
                 if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
                     continue
@@ -171,7 +174,7 @@ class Taken:
             alike = len(words & part.words) / max(len(words | part.words), 1)
             small = 0.04 * (part.size + place.size)
             yield part.text, "expression", 2.2 + 1.5 * (1 - alike) + small - 0.3 * near(part.node, node)
-        if isinstance(node, ast.Name) and node.id not in known:
+        if isinstance(node, ast.Constant) or (isinstance(node, ast.Name) and node.id not in known):
             return
         inside = written(node)
         for text, context in self.contexts.items():

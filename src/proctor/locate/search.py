@@ -86,13 +86,16 @@ class Budget:
         return batch
 
 
-def candidates(texts: Cells, solutions: Sequence[Text], spot: Spot | None = None) -> list[Candidate]:
+def candidates(
+    texts: Cells, solutions: Sequence[Text], spot: Spot | None = None, names: Mapping[str, str] | None = None
+) -> list[Candidate]:
     """All single edits of these cells, smallest first; those that come out the same count once.
 
     Args:
         spot: where the numbers part: what is edited there is tried earlier.
+        names: variables of the solutions -> those of the student's that have the same value.
     """
-    ingredients = Ingredients(solutions)
+    ingredients = Ingredients(solutions, names)
     found: dict[tuple[str, int, int, str], tuple[str, Edit]] = {}
     for label, text in texts.items():
         try:
@@ -133,6 +136,7 @@ def repair(
     bench: Bench,
     budget: Budget,
     spot: Spot | None = None,
+    names: Mapping[str, str] | None = None,
 ) -> Repair | None:
     """The smallest edit of an answer's cells with which all probes agree, or None if none was found in the budget.
 
@@ -141,11 +145,12 @@ def repair(
         texts: the cells that may be edited, the answer's own first.
         solutions: texts of right solutions.
         spot: where to begin.
+        names: variables of the solutions -> those of the student's that have the same value.
     """
     failing = first_failing(examiner, seen)
     if failing is None:
         return None
-    singles = candidates(texts, solutions, spot)
+    singles = candidates(texts, solutions, spot, names)
     better: list[tuple[Candidate, str]] = []
     if found := _first(examiner, singles, failing, texts, bench, budget, better):
         return Repair(found, budget.tried)

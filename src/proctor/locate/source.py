@@ -176,6 +176,12 @@ def loose_expressions(tree: ast.Module) -> Iterator[tuple[ast.expr, ast.AST]]:
     yield from below([(node, tree) for node in tree.body if isinstance(node, ast.Assign)])
 
 
+def is_slice(node: ast.AST) -> bool:
+    """`1:` and `..., 1:` stand in brackets only, and so does `*x` in calls: they are no values."""
+    parts = node.elts if isinstance(node, ast.Tuple) else [node]
+    return any(isinstance(part, ast.Slice | ast.Starred) for part in parts)
+
+
 def below(waiting: list[tuple[ast.AST, ast.AST]]) -> Iterator[tuple[ast.expr, ast.AST]]:
     waiting = waiting[::-1]
     while waiting:
@@ -183,7 +189,7 @@ def below(waiting: list[tuple[ast.AST, ast.AST]]) -> Iterator[tuple[ast.expr, as
         if isinstance(node, ast.JoinedStr | ast.arguments | ast.Raise | ast.Assert | ast.Import | ast.ImportFrom):
             continue
         used = isinstance(node, ast.expr) and isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
-        if used and not isinstance(node, ast.Starred | ast.Slice):
+        if used and not is_slice(node):
             yield node, parent  # type: ignore[misc]
         children = list(ast.iter_child_nodes(node))
         if isinstance(node, ast.AnnAssign):

@@ -175,6 +175,7 @@ class RightValues:
     """Every value that right solutions have anywhere, on the inputs of one probe."""
 
     def __init__(self) -> None:
+        self.variables: dict[str, np.ndarray[Any, Any]] = {}  # those of the solutions
         self.arrays: dict[tuple[int, ...], list[np.ndarray[Any, Any]]] = {}
 
     def add(self, value: np.ndarray[Any, Any]) -> None:
@@ -206,9 +207,9 @@ def array_of(tensor: Any) -> np.ndarray[Any, Any]:
 
 def right_values(examiner: Examiner, probe: str) -> RightValues | None:
     """What the reference has for values under one probe; None if its text cannot be had."""
-    recorder = Recorder()
+    recorder, spots = Recorder(), dict[int, Spot]()
     try:
-        implementation = watched_reference(examiner.exercise.reference, recorder)
+        implementation = watched_reference(examiner.exercise.reference, recorder, spots)
     except (OSError, TypeError, SyntaxError, KeyError):
         return None
     recorder.clear()
@@ -217,12 +218,17 @@ def right_values(examiner: Examiner, probe: str) -> RightValues | None:
     if not examiner.expected[probe].same(Known(seen)):
         return None  # watching changed what it does
     found = RightValues()
-    for value in recorder.values.values():
+    for key, value in recorder.values.items():
         found.add(array_of(value))
+        name = spots[int(key.partition(".")[0])].assigned
+        if name:
+            found.variables.setdefault(name, array_of(value))
     return found
 
 
-def watched_reference(implementation: Any, recorder: Recorder, known: dict[Any, Any] | None = None) -> Any:
+def watched_reference(
+    implementation: Any, recorder: Recorder, spots: dict[int, Spot], known: dict[Any, Any] | None = None
+) -> Any:
     """A function or class of the course, and what it calls of it, with expressions that tell their values."""
     known = {} if known is None else known
     plain = inspect.unwrap(implementation)
@@ -238,18 +244,18 @@ def watched_reference(implementation: Any, recorder: Recorder, known: dict[Any, 
         other = namespace.get(name)
         if callable(other) and str(getattr(other, "__module__", "")).partition(".")[0] == package:
             try:
-                namespace[name] = watched_reference(other, recorder, known)
+                namespace[name] = watched_reference(other, recorder, spots, known)
             except (OSError, TypeError, SyntaxError):
                 continue
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             node.decorator_list = [d for d in node.decorator_list if isinstance(d, ast.Name)]
-    known[plain] = run_watched(ast.unparse(tree), plain.__name__, namespace, recorder)
+    known[plain] = run_watched(ast.unparse(tree), plain.__name__, namespace, recorder, spots)
     return known[plain]
 
 
-def run_watched(text: str, name: str, namespace: dict[str, Any], recorder: Recorder) -> Any:
-    watched = Watched()
+def run_watched(text: str, name: str, namespace: dict[str, Any], recorder: Recorder, spots: dict[int, Spot]) -> Any:
+    watched = Watched(spots=spots)
     watched.add("", text)
     namespace[SEE] = recorder.see
     exec(compile(watched.cells[""], f"<right solution of {name}>", "exec"), namespace)
@@ -292,6 +298,20 @@ def parting(seen: Observation, watched: Watched, right: RightValues, name: str) 
         return None
     found = flow.back(wrong[0] if spots[wrong[0]].returned == name else wrong[-1])
     return Parting(spots[found], all(flow.has(i) for i in flow.inputs(found)))
+
+
+def same_variables(seen: Observation, watched: Watched, right: RightValues) -> dict[str, str]:
+    """Variables of right solutions -> those of the answer that have the same value, the first time they get one."""
+    found: dict[str, str] = {}
+    for key, value in (seen.values or {}).items():
+        number, _, time = key.partition(".")
+        spot = watched.spots.get(int(number)) if number.isdigit() and time == "0" else None
+        if spot is not None and spot.assigned:
+            array = np.squeeze(array_of(value))
+            for name, other in right.variables.items():
+                if array.shape == np.squeeze(other).shape and close(array, np.squeeze(other)):
+                    found.setdefault(name, spot.assigned)
+    return found
 
 
 class Event(NamedTuple):

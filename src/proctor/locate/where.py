@@ -11,7 +11,7 @@ from proctor.examining.diagnose import Examiner
 from proctor.examining.result import Explanation, Located, Result
 from proctor.locate import words
 from proctor.locate.search import Bench, Budget, Repair, Seen, first_failing, repair
-from proctor.locate.trace import Parting, RightValues, Watched, parting, right_values
+from proctor.locate.trace import Parting, RightValues, Watched, parting, right_values, same_variables
 
 
 @dataclass(frozen=True)
@@ -83,10 +83,10 @@ def located(
     failing = first_failing(examiner, answer.seen)
     if failing is None or not answer.texts:
         return result
-    parted = by_trace(examiner, answer, bench, rights, failing)
+    parted, names = by_trace(examiner, answer, bench, rights, failing)
     texts = {label: text.source for label, text in answer.texts.items()}
     spot = None if parted is None else parted.spot
-    found = repair(examiner, answer.seen, texts, rights.source(examiner), bench, budget, spot)
+    found = repair(examiner, answer.seen, texts, rights.source(examiner), bench, budget, spot, names)
     if found is not None:
         return told_repair(result, answer.texts, found, reveal)
     if parted is not None:
@@ -94,11 +94,13 @@ def located(
     return result
 
 
-def by_trace(examiner: Examiner, answer: Answer, bench: Bench, rights: Rights, failing: str) -> Parting | None:
-    """Where the numbers part, on a probe that the answer fails."""
+def by_trace(
+    examiner: Examiner, answer: Answer, bench: Bench, rights: Rights, failing: str
+) -> tuple[Parting | None, dict[str, str]]:
+    """Where the numbers part, on a probe that the answer fails; and which variables of ours are which of theirs."""
     right = rights.value(examiner, failing)
     if right is None:
-        return None
+        return None, {}
     watched = Watched()
     for label, text in answer.texts.items():
         try:
@@ -107,8 +109,9 @@ def by_trace(examiner: Examiner, answer: Answer, bench: Bench, rights: Rights, f
             continue
     (seen,) = bench.run([watched.cells], [failing], watched=True)
     if failing not in seen:
-        return None
-    return parting(seen[failing], watched, right, examiner.exercise.name)
+        return None, {}
+    noted = seen[failing]
+    return parting(noted, watched, right, examiner.exercise.name), same_variables(noted, watched, right)
 
 
 def told_repair(result: Result, texts: Mapping[str, Text], found: Repair, reveal: bool) -> Result:

@@ -61,10 +61,10 @@ def repairs(text: str) -> dict[str, set[str]]:
         ("return weights @ values, weights", "sign"),
         ("return weights, -weights", "operation"),
         ("return (weights @ values)", "result"),
-        ("powers = scores.sqrt().exp()", "power"),
+        ("powers = scores.exp().sqrt()", "power"),
         ("pass", "statement"),
         ("def weigh(scores, values, dim=(-1), causal=False):", "constant"),
-        ("powers = (scores - scores.amax(dim=dim, keepdim=True)).exp()", "expression"),
+        ("powers = torch.exp(scores - scores.amax(dim=dim, keepdim=True))", "expression"),
     ],
 )
 def test_what_a_small_edit_is(line: str, kind: str) -> None:

@@ -1,4 +1,4 @@
-"""The line of a mistake without a name is found by running, in this process and in the sandbox, and what is said holds."""
+"""The line of a mistake without a name is found by running, here and in the sandbox, and what is said holds."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def changed(*changes: tuple[str, str]) -> str:
         (("** 2).mean(-1", "** 2).mean(-2"), 4, "dimension"),
         (("x - middle", "x + middle"), 3, "operator"),
         (("(spread + eps).sqrt()", "(spread - eps).sqrt()"), 5, "operator"),
-        (("(spread + eps).sqrt()", "spread.sqrt() + eps"), 5, "expression"),
+        (("(spread + eps).sqrt()", "(spread.sqrt() + eps)"), 5, "brackets"),
         (("gain * centred", "gain * middle"), 5, "name"),
         (("** 2", "** 3"), 4, "constant"),
         (("eps=1e-3", "eps=1e-1"), 1, "constant"),
@@ -118,15 +118,17 @@ def test_two_changes_where_one_is_not_enough(mark: Mark) -> None:
 
 def test_where_the_numbers_part_if_no_change_is_found(mark: Mark) -> None:
     """Four mistakes in one line are no small edit."""
-    result = mark(changed(("gain * centred / (spread + eps).sqrt()", "(spread.cos() - eps * 7) ** gain + centred.sin()")))
+    result = mark(
+        changed(("gain * centred / (spread + eps).sqrt()", "(spread.cos() - eps * 7) ** gain + centred.sin()"))
+    )
     assert result.help == "located"
     assert result.located is not None
     assert result.located.by == "trace"
     assert result.line == 5
     assert result.message.startswith(
         "standardise: not yet (1 of 3 probes agree)\n"
-        "Look at line 5: `spread.cos()` has a value there that our right solution has nowhere, while what goes into it is "
-        "right."
+        "Look at line 5: `spread.cos()` has a value there that our right solution has nowhere, while what goes into it "
+        "is right."
     )
 
 
@@ -163,7 +165,9 @@ def test_it_costs_no_points(mark: Mark, sample_norm: Any, examiners: dict[str, E
 
 def test_an_edit_that_never_ends_is_passed_over(mark: Mark) -> None:
     """With `<` for `>`, or `+` for `-`, this loops for ever."""
-    text = changed(("    middle", "    n = 3\n    while n > 0:\n        n = n - 1\n    middle"), ("x - middle", "x * middle"))
+    text = changed(
+        ("    middle", "    n = 3\n    while n > 0:\n        n = n - 1\n    middle"), ("x - middle", "x * middle")
+    )
     assert PATIENCE < 1
     result = mark(text)
     assert result.line == 6
@@ -206,7 +210,9 @@ def test_a_reference_without_a_text_traces_nothing(sample: Any) -> None:
     examiners = examiners_of(sample.assignment(), SALT)
     probes = {n: {p.name: p.function for p in e.exercise.probes.values()} for n, e in examiners.items()}
     runner = InProcess(probes, lambda name: examiners[name].draws)
-    answers = Answers([extract(File("work.py", sample.code(square="def square(x):\n    return x.sin().cos()\n").encode()))])
+    answers = Answers(
+        [extract(File("work.py", sample.code(square="def square(x):\n    return x.sin().cos()\n").encode()))]
+    )
     marker = SubmissionMarker(sample.assignment(), examiners, runner, answers, locator=Locating())
     marker.mark()
     assert marker.results["square"].state == "not_yet"
