@@ -83,7 +83,7 @@ class SubmissionMarker:
                 self.results[exercise.name] = self._absent(exercise.name)
             else:
                 self.file_of[exercise.name] = file
-        course = {sheet.module.partition(".")[0] for sheet in self.assignment.sheets}
+        course = self.assignment.packages
         for file in sorted(set(self.file_of.values())):
             alone = [
                 n for n in self._answered_in(file) if not any(self.slice(file, n).imports(name) for name in course)
@@ -213,16 +213,21 @@ class SubmissionMarker:
             cells=[Cell("setup", self.assignment.setup), *slice_.cells()],
             exercises={name: list(self.examiners[name].exercise.probes) for name in names},
             forbid={name: self.examiners[name].exercise.forbid for name in names},
-            modules={**self.assignment.modules, **slice_.modules, **given.modules},
+            modules={**self.assignment.modules, **self._their_modules(slice_), **given.modules},
             inert=self.assignment.inert,
             stand_ins=given.parts,
         )
+
+    def _their_modules(self, slice_: Slice) -> Modules:
+        """Files of the student that can be imported: none that is called like a package of the course."""
+        course = self.assignment.packages
+        return {name: text for name, text in slice_.modules.items() if name.partition(".")[0] not in course}
 
     def _confirm(self) -> None:
         """Run answers whose mistake was recognised on other inputs: it is named only if it is the same there."""
         groups: dict[int, list[str]] = {}
         for name, (given, _) in self.seen.items():
-            if self.results[name].misconception is not None:
+            if self.results[name].misconceptions:
                 groups.setdefault(id(given), []).append(name)
         for names in groups.values():
             given = self.seen[names[0]][0]
@@ -264,7 +269,7 @@ class SubmissionMarker:
         where = f"It was looked at on {probe.situation}." if probe else "" if seen else "It had not been called yet."
         why = Explanation(stopped.detail.replace("The code", "Your code", 1), where)
         return replace(
-            result, state="stopped", misconception=None, explanations=(why,), situation="", evidence=(), help=None
+            result, state="stopped", misconceptions=(), explanations=(why,), situation="", evidence=(), help=None
         )
 
     def _absent(self, name: str) -> Result:

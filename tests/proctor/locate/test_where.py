@@ -151,7 +151,7 @@ def test_a_helper_of_the_same_file_is_searched_too(mark: Mark) -> None:
 def test_a_named_mistake_is_not_searched(mark: Mark) -> None:
     text = "def standardise(x, gain, eps=1e-3):\n    return gain * x / ((x ** 2).mean(-1, keepdim=True) + eps).sqrt()\n"
     result = mark(text)
-    assert (result.help, result.misconception, result.located) == ("named", "not_centred", None)
+    assert (result.help, result.misconceptions, result.located) == ("named", ("not_centred",), None)
 
 
 def test_it_costs_no_points(mark: Mark, sample_norm: Any, examiners: dict[str, Examiner], here: InProcess) -> None:
