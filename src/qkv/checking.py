@@ -194,8 +194,12 @@ class Hint(str):
 
 
 def hint(name: str | Callable[..., Any]) -> Hint:
-    """The next hint for an exercise, gentlest first."""
+    """The next hint for an exercise: about the mistake that was made, as long as there is more to say of it; then those
+    of the exercise, gentlest first."""
     exercise = exercises.find(name if isinstance(name, str) else name.__name__)
+    step = progress.next_step(exercise.name)
+    if step is not None:
+        return Hint(step)
     index = progress.next_hint(exercise.name, len(exercise.hints))
     return Hint(f"Hint {index + 1} of {len(exercise.hints)}: {exercise.hints[index]}")
 

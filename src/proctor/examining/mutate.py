@@ -20,7 +20,7 @@ from proctor.examining.diagnose import Examiner
 from proctor.examining.exercise import Exercise
 from proctor.inside.inputs import Replay, drawing
 from proctor.inside.observe import fresh_state, observe
-from proctor.inside.watching import patience
+from proctor.inside.watching import OutOfPatience, patience
 
 SWAPS: dict[type[ast.AST], tuple[type[ast.AST], ...]] = {
     ast.Add: (ast.Sub,), ast.Sub: (ast.Add,), ast.Mult: (ast.Div, ast.Add), ast.Div: (ast.Mult,), ast.Pow: (ast.Mult,),
@@ -74,8 +74,11 @@ def notices(examiner: Examiner, implementation: Any) -> bool:
     probes = sorted(examiner.exercise.counted().values(), key=lambda p: p.kind == "property")
     with drawing(Replay(examiner.draws)), fresh_state():
         for probe in probes:
-            with patience(PATIENCE):  # out of it is an exception like any other
-                seen = observe(probe.function, implementation)
+            try:
+                with patience(PATIENCE):
+                    seen = observe(probe.function, implementation)
+            except OutOfPatience:
+                return True
             if not examiner.expected[probe.name].same(Known(seen)):
                 return True
     return False

@@ -32,7 +32,7 @@ from proctor.inside.inputs import Replay, drawing
 from proctor.inside.memory_importer import MemoryImporter
 from proctor.inside.observe import Observation, Raised, describe, fresh_state, observe
 from proctor.inside.stub_modules import Inert, InertModules, Missing
-from proctor.inside.watching import SEE, Recorder, patience
+from proctor.inside.watching import SEE, OutOfPatience, Recorder, patience
 
 NAMESPACE = "submission"  # not "__main__": what a script does when it is run is not part of what it defines
 PATIENCE = 0.5  # seconds of processor time for an edited answer under one probe: an edit can make an endless loop
@@ -167,13 +167,21 @@ def run_versions(
                     for probe in job.exercises[key]:
                         begin(key, probe)
                         recorder.clear()
-                        with patience(PATIENCE):
-                            seen = look(probes[exercise][probe], implementation, interruptible)
+                        seen = look_patiently(probes[exercise][probe], implementation, interruptible)
                         seen = recorder.observation() if version.watched else seen
                         called = blocker.taken()
                         observed(replace(seen, called=called) if called else seen)
                 names.clear()
                 names.update(before)
+
+
+def look_patiently(probe: Callable[..., Any], implementation: Any, interruptible: bool) -> Observation:
+    """The same for an implementation that may never come back, or only when it is asked what it had returned."""
+    try:
+        with patience(PATIENCE):
+            return look(probe, implementation, interruptible)
+    except OutOfPatience as error:
+        return Observation(None, Raised(type(error).__name__, ""))
 
 
 def edited(cells: Sequence[Cell], version: Version, names: dict[str, Any], recorder: Recorder) -> Any:
@@ -187,7 +195,7 @@ def edited(cells: Sequence[Cell], version: Version, names: dict[str, Any], recor
                     source = version.cells[cell.label]
                     exec(compile(source, file_name(cell.label), "exec", flags, dont_inherit=True), names)
         return names[version.exercise]
-    except Exception as error:
+    except (Exception, OutOfPatience) as error:
         found = error
 
         def fails(*args: Any, **options: Any) -> NoReturn:

@@ -82,7 +82,8 @@ class OutOfPatience(BaseException):
 
 @contextmanager
 def patience(seconds: float) -> Iterator[None]:
-    """Raise `OutOfPatience` in the main thread when that much processor time is used up; elsewhere do nothing."""
+    """Raise `OutOfPatience` in the main thread when that much processor time is used up, and again as often as it is
+    caught; in other threads do nothing. It may come at the very end of the block, so whoever uses this expects it."""
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "SIGPROF"):
         yield
         return
@@ -91,7 +92,7 @@ def patience(seconds: float) -> Iterator[None]:
         raise OutOfPatience
 
     before = signal.signal(signal.SIGPROF, up)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.setitimer(signal.ITIMER_PROF, seconds, seconds)
     try:
         yield
     finally:
