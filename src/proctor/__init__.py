@@ -25,6 +25,7 @@ grading     a class
 
 Beside them:
 
+locate      where a mistake is that has no name: by repair, by trace
 inside      what exists beside student code, wherever that runs: in a notebook, in a self-check, in the sandbox
 forbid      what may not be called, and how that is noticed
 sandbox     where untrusted code runs: the trusted side; its note says what is promised

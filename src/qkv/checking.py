@@ -23,11 +23,13 @@ from proctor.inside.observe import Observation
 from proctor.marking.answers import Answers
 from proctor.marking.extraction import Definition, definitions_in, extract
 from proctor.marking.in_process import InProcess
+from proctor.marking.locating import Locating
 from proctor.marking.submission_marker import SubmissionMarker
 from proctor.marking.submissions import read
 from proctor.report import terminal
 from qkv import exercises, progress
 from qkv.assignments import assignment
+from qkv.locating import with_line
 
 
 def device() -> torch.device:
@@ -57,6 +59,7 @@ def check_named(name: str, answer: Callable[..., Any]) -> Result:
     started = time.perf_counter()
     try:
         result = judged(name, answer, examiner)
+        result = with_line(result, answer, examiner, namespace_of(answer), used_parts(name, answer))
     except Exception as error:  # ours, not theirs: theirs end up in observations
         sentence = f"The check itself failed ({type(error).__name__}: {error}). That is our fault; please report it."
         count = len(examiner.exercise.counted())
@@ -169,14 +172,16 @@ def check_file(path: Path) -> list[Result]:
         print(problem.sentence)
     answers = Answers([source])
     names = [name for name in exercises.names() if answers.makes(0, name)]
-    return judged_in_process(answers, names, {name: _examiner(name) for name in names})
+    return judged_in_process(answers, names, {name: _examiner(name) for name in names}, Locating())
 
 
-def judged_in_process(answers: Answers, names: Sequence[str], examiners: Mapping[str, Examiner]) -> list[Result]:
+def judged_in_process(
+    answers: Answers, names: Sequence[str], examiners: Mapping[str, Examiner], locating: Locating | None = None
+) -> list[Result]:
     """The verdicts on some answers of one student by the grader's schedule, without its walls."""
     probes = {name: {p.name: p.function for p in e.exercise.probes.values()} for name, e in examiners.items()}
     runner = InProcess(probes, lambda name: examiners[name].draws)
-    marker = SubmissionMarker(assignment(tuple(names)), examiners, runner, answers)
+    marker = SubmissionMarker(assignment(tuple(names)), examiners, runner, answers, locator=locating)
     marker.mark()
     return [marker.results[name] for name in names]
 
@@ -189,8 +194,12 @@ class Hint(str):
 
 
 def hint(name: str | Callable[..., Any]) -> Hint:
-    """The next hint for an exercise, gentlest first."""
+    """The next hint for an exercise: about the mistake that was made, as long as there is more to say of it; then those
+    of the exercise, gentlest first."""
     exercise = exercises.find(name if isinstance(name, str) else name.__name__)
+    step = progress.next_step(exercise.name)
+    if step is not None:
+        return Hint(step)
     index = progress.next_hint(exercise.name, len(exercise.hints))
     return Hint(f"Hint {index + 1} of {len(exercise.hints)}: {exercise.hints[index]}")
 

@@ -61,9 +61,8 @@ def grade(
         for sentence in lms.differences(unknown, absent):
             say(sentence)
     chosen = tuple(exercises) if exercises else None
-    plan = Plan(
-        assignment, (chosen,), salt_of(seed), Limits(seconds=timeout, memory_mb=memory), trust=trust_submissions
-    )
+    limits = Limits(seconds=timeout, memory_mb=memory)
+    plan = Plan(assignment, (chosen,), salt_of(seed), limits, trust=trust_submissions, locate=True)
     try:
         if engine == "local":
             click.echo(f"Sandbox: {choose(trust=trust_submissions)}", err=True)

@@ -38,12 +38,12 @@ def load() -> dict[str, Any]:
     """What is kept; an unreadable file counts as empty, since the work itself is in the notebooks."""
     path = location()
     if path is None or not path.exists():
-        return {"states": {}, "hints": {}}
+        return {"states": {}, "hints": {}, "steps": {}}
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
-        return {"states": dict(kept["states"]), "hints": dict(kept["hints"])}
+        return {"states": dict(kept["states"]), "hints": dict(kept["hints"]), "steps": dict(kept.get("steps", {}))}
     except (ValueError, KeyError, TypeError, OSError):
-        return {"states": {}, "hints": {}}
+        return {"states": {}, "hints": {}, "steps": {}}
 
 
 @contextmanager
@@ -69,6 +69,19 @@ def record(result: Result) -> None:
     with _changing() as kept:
         if kept["states"].get(result.exercise) != "passed":
             kept["states"][result.exercise] = result.state
+        steps = list(result.steps)
+        if kept["steps"].get(result.exercise, {}).get("all") != steps:
+            kept["steps"][result.exercise] = {"all": steps, "given": 0}
+
+
+def next_step(name: str) -> str | None:
+    """The next hint about the mistake that was made last, each a step further; None if there is none left."""
+    with _changing() as kept:
+        known = kept["steps"].get(name, {"all": [], "given": 0})
+        if known["given"] >= len(known["all"]):
+            return None
+        known["given"] += 1
+        return str(known["all"][known["given"] - 1])
 
 
 def next_hint(name: str, available: int) -> int:

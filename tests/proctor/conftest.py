@@ -35,6 +35,11 @@ def sample() -> Any:
 
 
 @pytest.fixture(scope="session")
+def sample_norm() -> Any:
+    return load("sample_norm")
+
+
+@pytest.fixture(scope="session")
 def plan(sample: Any) -> Plan:
     return Plan(sample.assignment, (None,), salt_of(1), Limits(seconds=4.0, memory_mb=512))
 

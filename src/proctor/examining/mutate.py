@@ -8,15 +8,11 @@ from __future__ import annotations
 import ast
 import copy
 import inspect
-import signal
 import sys
 import textwrap
-import threading
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from types import FrameType
 from typing import Any
 
 from proctor.examining.compare import Known
@@ -24,6 +20,7 @@ from proctor.examining.diagnose import Examiner
 from proctor.examining.exercise import Exercise
 from proctor.inside.inputs import Replay, drawing
 from proctor.inside.observe import fresh_state, observe
+from proctor.inside.watching import OutOfPatience, patience
 
 SWAPS: dict[type[ast.AST], tuple[type[ast.AST], ...]] = {
     ast.Add: (ast.Sub,), ast.Sub: (ast.Add,), ast.Mult: (ast.Div, ast.Add), ast.Div: (ast.Mult,), ast.Pow: (ast.Mult,),
@@ -78,9 +75,9 @@ def notices(examiner: Examiner, implementation: Any) -> bool:
     with drawing(Replay(examiner.draws)), fresh_state():
         for probe in probes:
             try:
-                with patience():
+                with patience(PATIENCE):
                     seen = observe(probe.function, implementation)
-            except TimeoutError:
+            except OutOfPatience:
                 return True
             if not examiner.expected[probe.name].same(Known(seen)):
                 return True
@@ -252,22 +249,3 @@ def compiled(definition: ast.FunctionDef | ast.ClassDef, reference: Callable[...
         warnings.simplefilter("ignore", SyntaxWarning)  # that a mutant looks wrong is no news
         exec(compile(module, f"<mutant of {definition.name}>", "exec"), namespace)
     return namespace[definition.name]
-
-
-@contextmanager
-def patience(seconds: int = PATIENCE) -> Iterator[None]:
-    """Raise TimeoutError in the main thread when that much processor time is used up."""
-    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "SIGPROF"):
-        yield
-        return
-
-    def up(number: int, frame: FrameType | None) -> None:
-        raise TimeoutError
-
-    before = signal.signal(signal.SIGPROF, up)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before)

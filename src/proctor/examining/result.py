@@ -25,6 +25,23 @@ class Explanation:
 
 
 @dataclass(frozen=True)
+class Located:
+    """How the place of a mistake was found that has no name.
+
+    Args:
+        by: "repair" (an edit there makes all probes agree) or "trace" (a value there is in no right solution).
+        kind: of the edit, or of the expression; mistakes of a class are grouped by it.
+        old: the student's own code there.
+        new: what an edit puts there: for authors, never for students; empty where it is not to be known.
+    """
+
+    by: str
+    kind: str
+    old: str
+    new: str = ""
+
+
+@dataclass(frozen=True)
 class Result:
     """A verdict on one answer to one exercise."""
 
@@ -42,6 +59,8 @@ class Result:
     remarks: tuple[str, ...] = ()  # what may be heard beside a verdict, and costs nothing
     help: str | None = None  # how a wrong answer was helped: "named", "explained" or "located"
     line: int | None = None  # of the student's file or cell, where that is known
+    located: Located | None = None  # how that line was found, where no mistake was named
+    steps: tuple[str, ...] = ()  # hints about this very mistake, each a step further
 
     @property
     def headline(self) -> str:

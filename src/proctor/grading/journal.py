@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from proctor.examining.result import Explanation, Result
+from proctor.examining.result import Explanation, Located, Result
 
 FOLDER = ".grading"  # exists while a run is unfinished
 
@@ -49,8 +49,9 @@ class GradedSubmission:
 
 def result_of(data: Mapping[str, Any]) -> Result:
     explanations = tuple(Explanation(**e) for e in data["explanations"])
-    lists = {name: tuple(data.get(name, ())) for name in ("misconceptions", "evidence", "remarks")}
-    return Result(**{**data, **lists, "explanations": explanations})
+    lists = {name: tuple(data.get(name, ())) for name in ("misconceptions", "evidence", "remarks", "steps")}
+    located = Located(**data["located"]) if data.get("located") else None
+    return Result(**{**data, **lists, "explanations": explanations, "located": located})
 
 
 class Journal:
@@ -136,6 +137,7 @@ KEPT = (
     "summary.html",
     "grades.csv",
     "results.jsonl",
+    "unnamed.json",
 )  # results.jsonl last: it shows that the rest was moved
 EARLIER = "earlier"
 

@@ -18,6 +18,7 @@ from proctor.inside import warmup
 from proctor.inside.warmup import meta_kernels, stub_compiler
 from proctor.marking import probe_pickle
 from proctor.marking.assignment import Assignment
+from proctor.marking.locating import Locating
 from proctor.marking.submission_marker import mark_submission
 from proctor.marking.submissions import File, digest
 from proctor.sandbox import Limits, Sandbox
@@ -33,6 +34,7 @@ class Plan:
         limits: of one run in the sandbox.
         tier: of the sandbox.
         trust: allow running without a sandbox.
+        locate: look for the line of mistakes that have no name.
     """
 
     make: Callable[..., Assignment]
@@ -41,6 +43,7 @@ class Plan:
     limits: Limits
     tier: str = "auto"
     trust: bool = False
+    locate: bool = False
 
     def assignment(self) -> Assignment:
         return self.make(*self.arguments)
@@ -102,6 +105,12 @@ def sandbox_of(plan: Plan) -> Sandbox:
     return _sandboxes[plan]
 
 
+@lru_cache(maxsize=1)
+def locating(plan: Plan) -> Locating | None:
+    """What looks for lines in this process, and keeps what it knows of right solutions."""
+    return Locating(reveal=True) if plan.locate else None
+
+
 def close_sandbox() -> None:
     """Close the sandbox of this process, if it has one."""
     while _sandboxes:
@@ -111,7 +120,7 @@ def close_sandbox() -> None:
 def mark(plan: Plan, student: str, files: list[File]) -> GradedSubmission:
     """Mark one student's submission in this process. A failure of ours is reported as such, and costs nobody else."""
     try:
-        results, notes, code = mark_submission(*prepared(plan), sandbox_of(plan), files)
+        results, notes, code = mark_submission(*prepared(plan), sandbox_of(plan), files, locating(plan))
     except Exception as error:
         return fault(plan, student, files, f"The grader itself failed ({type(error).__name__}: {error}).")
     return GradedSubmission(student, digest(files), tuple(results), tuple(notes), code)

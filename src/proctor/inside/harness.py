@@ -16,7 +16,7 @@ from proctor.forbid import Family
 from proctor.forbid.replace import Blocker
 from proctor.inside import protocol
 from proctor.inside.observe import Observation, Raised
-from proctor.inside.running import Cell, Draws, Job, Loaded, Output, Probes, room, run_job
+from proctor.inside.running import Cell, Draws, Job, Loaded, Output, Probes, Version, room, run_job
 from proctor.inside.warmup.stub_compiler import bring_back
 
 OUT_OF_MEMORY = ("can't allocate memory", "std::bad_alloc", "not enough memory")
@@ -71,6 +71,7 @@ def pack_job(job: Job, draws: Draws | None = None) -> bytes:
         "stand_ins": dict(job.stand_ins),
         "exercises": {name: list(probes) for name, probes in job.exercises.items()},
         "forbid": {name: [family.to_json() for family in families] for name, families in job.forbid.items()},
+        "versions": {name: [v.exercise, dict(v.cells), v.watched] for name, v in job.versions.items()},
         "draws": None if draws is None else names,
     }
     return protocol.encode(tensors, note)
@@ -86,6 +87,7 @@ def unpack_job(data: bytes) -> tuple[Job, Draws | None]:
         modules=note["modules"],
         inert=note["inert"],
         stand_ins=note["stand_ins"],
+        versions={name: Version(*parts) for name, parts in note["versions"].items()},
     )
     return job, None if note["draws"] is None else protocol.nested(tensors, note["draws"])
 

@@ -19,7 +19,7 @@ import linecache
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from types import ModuleType
 from typing import Any, NoReturn
@@ -32,8 +32,10 @@ from proctor.inside.inputs import Replay, drawing
 from proctor.inside.memory_importer import MemoryImporter
 from proctor.inside.observe import Observation, Raised, describe, fresh_state, observe
 from proctor.inside.stub_modules import Inert, InertModules, Missing
+from proctor.inside.watching import SEE, OutOfPatience, Recorder, patience
 
 NAMESPACE = "submission"  # not "__main__": what a script does when it is run is not part of what it defines
+PATIENCE = 0.5  # seconds of processor time for an edited answer under one probe: an edit can make an endless loop
 Probes = Mapping[str, Mapping[str, Callable[..., Any]]]  # exercise -> probe -> function
 Draws = Mapping[str, Mapping[str, Tensor]]  # exercise -> key -> input
 
@@ -47,6 +49,21 @@ class Cell:
 
 
 @dataclass(frozen=True)
+class Version:
+    """An answer with one of its cells edited.
+
+    Args:
+        exercise: what it answers.
+        cells: label -> the text that is run instead.
+        watched: its expressions tell their values (`proctor.locate.trace`), which are what is observed.
+    """
+
+    exercise: str
+    cells: Mapping[str, str]
+    watched: bool = False
+
+
+@dataclass(frozen=True)
 class Job:
     """What to run.
 
@@ -57,6 +74,7 @@ class Job:
         modules: full name -> source of what can be imported.
         inert: modules that can be imported and do nothing, besides those for plots and the like.
         stand_ins: name -> module it is taken from, set in the namespace after the student's cells ran.
+        versions: a name of its own in `exercises` -> the edited answer that is run under it.
     """
 
     cells: Sequence[Cell] = ()
@@ -65,6 +83,7 @@ class Job:
     modules: Mapping[str, str] = field(default_factory=dict)
     inert: Sequence[str] = ()
     stand_ins: Mapping[str, str] = field(default_factory=dict)
+    versions: Mapping[str, Version] = field(default_factory=dict)
 
 
 @dataclass
@@ -121,6 +140,68 @@ def run_job(
                         seen = look(probes[exercise][probe], implementations[exercise], interruptible)
                         called = blocker.taken()
                         observed(Observation(seen.values, seen.raised, called, seen.deprecated) if called else seen)
+    run_versions(job, probes, draws, blocker, names, begin, observed, interruptible)
+
+
+def run_versions(
+    job: Job,
+    probes: Probes,
+    draws: Draws,
+    blocker: Blocker,
+    names: dict[str, Any],
+    begin: Callable[[str, str], None],
+    observed: Callable[[Observation], None],
+    interruptible: bool,
+) -> None:
+    """Run edited answers, each in the namespace as the cells left it."""
+    before = dict(names)
+    taken = {exercise: job.forbid.get(exercise, ()) for exercise in {v.exercise for v in job.versions.values()}}
+    for exercise, families in taken.items():
+        with blocker.without(families), drawing(Replay(draws.get(exercise, {}))):
+            for key, version in job.versions.items():
+                if version.exercise != exercise:
+                    continue
+                recorder = Recorder()
+                with fresh_state():
+                    implementation = edited(job.cells, version, names, recorder)
+                    for probe in job.exercises[key]:
+                        begin(key, probe)
+                        recorder.clear()
+                        seen = look_patiently(probes[exercise][probe], implementation, interruptible)
+                        seen = recorder.observation() if version.watched else seen
+                        called = blocker.taken()
+                        observed(replace(seen, called=called) if called else seen)
+                names.clear()
+                names.update(before)
+
+
+def look_patiently(probe: Callable[..., Any], implementation: Any, interruptible: bool) -> Observation:
+    """The same for an implementation that may never come back, or only when it is asked what it had returned."""
+    try:
+        with patience(PATIENCE):
+            return look(probe, implementation, interruptible)
+    except OutOfPatience as error:
+        return Observation(None, Raised(type(error).__name__, ""))
+
+
+def edited(cells: Sequence[Cell], version: Version, names: dict[str, Any], recorder: Recorder) -> Any:
+    """The answer as its edited cells define it; what they raise is raised when it is called."""
+    names[SEE] = recorder.see
+    flags = __future__.annotations.compiler_flag  # what an annotation says is no part of the answer
+    try:
+        with patience(PATIENCE):
+            for cell in cells:
+                if cell.label in version.cells:
+                    source = version.cells[cell.label]
+                    exec(compile(source, file_name(cell.label), "exec", flags, dont_inherit=True), names)
+        return names[version.exercise]
+    except (Exception, OutOfPatience) as error:
+        found = error
+
+        def fails(*args: Any, **options: Any) -> NoReturn:
+            raise found
+
+        return fails
 
 
 def look(probe: Callable[..., Any], implementation: Any, interruptible: bool) -> Observation:

@@ -29,6 +29,10 @@ class Slice:
 
     def cells(self) -> list[Cell]:
         """What the sandbox runs. Each definition is a cell of its own, so that one that fails spoils only itself."""
+        return [Cell(label, text_of(group)) for label, group in self.labelled().items()]
+
+    def labelled(self) -> dict[str, list[Definition]]:
+        """The definitions of each cell."""
         groups: list[list[Definition]] = []
         for definition in self.definitions:
             together = (
@@ -38,12 +42,10 @@ class Slice:
                 groups[-1].append(definition)
             else:
                 groups.append([definition])
-        labels: set[str] = set()
-        cells = []
+        found: dict[str, list[Definition]] = {}
         for group in groups:
-            cells.append(Cell(unique_label(group[0], labels), text_of(group)))
-            labels.add(cells[-1].label)
-        return cells
+            found[unique_label(group[0], set(found))] = group
+        return found
 
     def imports(self, module: str) -> bool:
         """Do they import this module, or anything below it?"""

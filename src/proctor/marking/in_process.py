@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from torch import Tensor
 
@@ -24,12 +24,17 @@ class InProcess:
     Args:
         probes: exercise -> probe -> function.
         draws: gives the inputs of an exercise when they are first needed.
+        names: what is in the namespace before the first cell, such as that of a notebook.
     """
 
     def __init__(
-        self, probes: Probes, draws: Callable[[str], Mapping[str, Tensor]], limits: Limits | None = None
+        self,
+        probes: Probes,
+        draws: Callable[[str], Mapping[str, Tensor]],
+        limits: Limits | None = None,
+        names: Mapping[str, Any] | None = None,
     ) -> None:
-        self.probes, self.draws = probes, draws
+        self.probes, self.draws, self.names = probes, draws, dict(names or {})
         self.limits = limits or Limits()
         self._blocker = Blocker()
 
@@ -37,7 +42,8 @@ class InProcess:
         """Run one submission and observe it. `owner` and `keep` mean nothing here."""
         run = Run()
         running = ["", ""]
-        inputs = {name: self.draws(name) for name in job.exercises} if draws is None else draws
+        asked = {job.versions[name].exercise if name in job.versions else name for name in job.exercises}
+        inputs = {name: self.draws(name) for name in asked} if draws is None else draws
 
         def flood() -> NoReturn:
             raise Flood
@@ -56,6 +62,7 @@ class InProcess:
         began = time.process_time()
         try:
             with room(output, job.modules, job.inert) as names:
+                names.update(self.names)
                 run_job(job, self.probes, inputs, self._blocker, names, loaded, begin, observed, interruptible=True)
         except Flood:
             detail = f"The code printed more than {self.limits.output_bytes:,} characters."

@@ -4,6 +4,7 @@ All answers of a file run together. Four things lead to another run: answers tha
 sheet may import other ones), code that was stopped (the answers behind it still get their turn), an answer that is
 not right while a part that it builds on is not either (it runs again with the reference's part, so that an earlier
 mistake costs nothing later), and a mistake that was recognised (it is named only if it shows on other inputs, too).
+Answers whose mistake has no name are edited and run again to find its line (`proctor.locate`), if that is asked for.
 
 Who runs the answers is the runner's business: a sandbox, or this process.
 """
@@ -69,7 +70,8 @@ class SubmissionMarker:
     results: dict[str, Result] = field(default_factory=dict)
     file_of: dict[str, int] = field(default_factory=dict)  # exercise -> the file that answers it
     slices: dict[tuple[int, tuple[str, ...]], Slice] = field(default_factory=dict)
-    recognised: dict[str, tuple[Circumstances, Mapping[str, Observation]]] = field(default_factory=dict)
+    locator: Locator | None = None
+    seen: dict[str, tuple[Circumstances, Mapping[str, Observation]]] = field(default_factory=dict)
     used: float = 0.0  # processor time of all runs
     used_by_clock: float = 0.0
 
@@ -94,6 +96,8 @@ class SubmissionMarker:
             for file in sorted(set(self.file_of.values())):
                 self._run_with_reference_parts(sheet, file)
         self._confirm()
+        if self.locator is not None:
+            self.locator.locate(self)
 
     def code(self) -> str:
         """The code behind all answers of the student, each piece once."""
@@ -156,15 +160,15 @@ class SubmissionMarker:
                 if p in before or p in sheet.earlier
             }
             first = {name: self.results.pop(name) for name in again if name in self.results}
-            recognised = dict(self.recognised)
+            seen = dict(self.seen)
             modules = {**sheet.modules, sheet.module: sheet.reference_before(again[0])}
             self._run_together(Circumstances(file, modules, parts), again)
             for name, result in first.items():
                 if name not in self.results or self.results[name].score < result.score:
                     self.results[name] = result
-                    self.recognised.pop(name, None)
-                    if name in recognised:
-                        self.recognised[name] = recognised[name]
+                    self.seen.pop(name, None)
+                    if name in seen:
+                        self.seen[name] = seen[name]
             again = [name for name in again[1:] if self._doubtful(sheet, name).keys() - parts.keys()]
 
     def _doubtful(self, sheet: ExerciseSheet, name: str) -> Modules:
@@ -194,8 +198,18 @@ class SubmissionMarker:
         limit = self.runner.limits.seconds
         if self.used >= PATIENCE * limit or self.used_by_clock >= PATIENCE_BY_CLOCK * limit:
             return Run(stopped=Stopped("time", OUT_OF_PATIENCE))
+        began = monotonic()
+        # a process that has seen parts of the reference is not asked again
+        keep = not given.modules and draws is None
+        run = self.runner.run(self.job(given, names), draws, owner=self, keep=keep)
+        self.used += run.seconds
+        self.used_by_clock += monotonic() - began
+        return run
+
+    def job(self, given: Circumstances, names: Sequence[str]) -> Job:
+        """All that runs when these answers do."""
         slice_ = self.slice(given.file, *names)
-        job = Job(
+        return Job(
             cells=[Cell("setup", self.assignment.setup), *slice_.cells()],
             exercises={name: list(self.examiners[name].exercise.probes) for name in names},
             forbid={name: self.examiners[name].exercise.forbid for name in names},
@@ -203,12 +217,6 @@ class SubmissionMarker:
             inert=self.assignment.inert,
             stand_ins=given.parts,
         )
-        began = monotonic()
-        # a process that has seen parts of the reference is not asked again
-        run = self.runner.run(job, draws, owner=self, keep=not given.modules and draws is None)
-        self.used += run.seconds
-        self.used_by_clock += monotonic() - began
-        return run
 
     def _their_modules(self, slice_: Slice) -> Modules:
         """Files of the student that can be imported: none that is called like a package of the course."""
@@ -218,13 +226,14 @@ class SubmissionMarker:
     def _confirm(self) -> None:
         """Run answers whose mistake was recognised on other inputs: it is named only if it is the same there."""
         groups: dict[int, list[str]] = {}
-        for name, (given, _) in self.recognised.items():
-            groups.setdefault(id(given), []).append(name)
+        for name, (given, _) in self.seen.items():
+            if self.results[name].misconceptions:
+                groups.setdefault(id(given), []).append(name)
         for names in groups.values():
-            given = self.recognised[names[0]][0]
+            given = self.seen[names[0]][0]
             run = self._run(given, names, {name: self.examiners[name].other_inputs.draws for name in names})
             for name in names:
-                seen, again = self.recognised[name][1], run.outcomes.get(name, {})
+                seen, again = self.seen[name][1], run.outcomes.get(name, {})
                 self.results[name] = self.examiners[name].verdict(seen, self.results[name].seconds, again)
 
     # ---- what comes of it
@@ -232,7 +241,7 @@ class SubmissionMarker:
     def _judge(self, name: str, given: Circumstances, run: Run, seconds: float, stopped: Stopped | None = None) -> None:
         """Turn what was seen of one exercise into its result."""
         seconds = in_steps(seconds, self.runner.limits.seconds)
-        self.recognised.pop(name, None)
+        self.seen.pop(name, None)
         try:
             self.results[name] = self._verdict(name, given, run, seconds, stopped)
         except Exception as error:  # ours, not theirs: theirs is in the observations
@@ -254,8 +263,7 @@ class SubmissionMarker:
             seen = seen or {"while loading": Observation(None, called=called)}
         result = examiner.verdict(seen, seconds)
         if stopped is None or result.state == "passed":
-            if result.misconceptions:
-                self.recognised[name] = given, seen
+            self.seen[name] = given, seen
             return result
         probe = examiner.exercise.probes.get(stopped.probe)
         where = f"It was looked at on {probe.situation}." if probe else "" if seen else "It had not been called yet."
@@ -295,12 +303,22 @@ class SubmissionMarker:
         return replace(unseen, state=state, explanations=(why,) if why else (), situation="", evidence=evidence)
 
 
+class Locator(Protocol):
+    """Who looks for the line of mistakes that have no name: `proctor.marking.locating.Locating`."""
+
+    def locate(self, marker: SubmissionMarker) -> None: ...
+
+
 def mark_submission(
-    assignment: Assignment, examiners: Mapping[str, Examiner], runner: Runner, files: Sequence[File]
+    assignment: Assignment,
+    examiners: Mapping[str, Examiner],
+    runner: Runner,
+    files: Sequence[File],
+    locator: Locator | None = None,
 ) -> tuple[list[Result], list[str], str]:
     """The results of one submission in the assignment's order, notes on unread files, the code of the answers."""
     answers = Answers(extract_all(files))
-    marker = SubmissionMarker(assignment, examiners, runner, answers)
+    marker = SubmissionMarker(assignment, examiners, runner, answers, locator=locator)
     marker.mark()
     runner.dismiss()
     results = [marker.results[exercise.name] for exercise in assignment.exercises]

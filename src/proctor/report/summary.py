@@ -7,6 +7,7 @@ from itertools import pairwise
 from urllib.parse import quote
 
 from proctor.examining.result import IN_WORDS, State
+from proctor.locate.words import KINDS
 from proctor.report.feedback import page_name
 from proctor.report.tally import Row, Standing, Tally
 from proctor.report.templating import render
@@ -14,6 +15,7 @@ from proctor.report.templating import render
 LESSON = 5  # mistakes that the lesson plan names
 STRAGGLERS = 10
 STOPS = 12
+UNNAMED = 20
 PAIRS = 30
 IN_BARS: tuple[State, ...] = ("passed", "not_yet", "stopped", "fault", "not_started")
 
@@ -43,6 +45,8 @@ def page(tally: Tally) -> str:
         untouched=untouched,
         mistakes=mistakes,
         lesson=[m for m in mistakes if m.count > 1][:LESSON] or mistakes[:LESSON],
+        unnamed=tally.unnamed()[:UNNAMED],
+        kinds=KINDS,
         stops=tally.stops()[:STOPS],
         states=IN_BARS,
         words=IN_WORDS,

@@ -41,6 +41,30 @@ class Stop:
     count: int = 0
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where a mistake without a name is in one answer; `new` is the edit that repairs it, if one was found."""
+
+    student: str
+    line: int | None
+    old: str
+    new: str
+
+
+@dataclass
+class Unnamed:
+    """Mistakes of one exercise that have no name and are of one kind: candidates for a name."""
+
+    exercise: str
+    by: str
+    kind: str
+    places: list[Place] = field(default_factory=list)
+
+    @property
+    def count(self) -> int:
+        return len(self.places)
+
+
 @dataclass
 class Row:
     """One exercise over the whole class."""
@@ -51,6 +75,7 @@ class Row:
     score: float = 0.0
     mistakes: dict[str, Mistake] = field(default_factory=dict)
     stops: dict[str, Stop] = field(default_factory=dict)
+    unnamed: dict[tuple[str, str], Unnamed] = field(default_factory=dict)
     unexplained: int = 0
     unexplained_example: Example | None = None
 
@@ -64,6 +89,10 @@ class Row:
             for name, why in zip(result.misconceptions, result.explanations, strict=False):
                 new = Mistake(self.name, name, why.sentence, why.reason, example)
                 self.mistakes.setdefault(name, new).count += 1
+        elif result.located is not None:
+            found = result.located
+            group = self.unnamed.setdefault((found.by, found.kind), Unnamed(self.name, found.by, found.kind))
+            group.places.append(Place(student, result.line, found.old, found.new))
         elif result.state == "not_yet":
             self.unexplained += 1
             self.unexplained_example = self.unexplained_example or example
@@ -132,6 +161,10 @@ class Tally:
         found = [mistake for row in self.rows.values() for mistake in row.mistakes.values()]
         order = list(self.rows)
         return sorted(found, key=lambda m: (-m.count, order.index(m.exercise), m.name))
+
+    def unnamed(self) -> list[Unnamed]:
+        """Mistakes that have no name but a place, grouped by exercise and kind, most common first."""
+        return sorted((group for row in self.rows.values() for group in row.unnamed.values()), key=lambda g: -g.count)
 
     def stops(self) -> list[Stop]:
         """Why answers were stopped, most common first."""

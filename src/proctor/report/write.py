@@ -4,6 +4,7 @@ results.jsonl   a line per student and exercise
 grades.csv      a line per student: points per exercise, total
 feedback/       a page per student
 summary.html    the class at a glance
+unnamed.json    mistakes that have no name, by what has to change: for an author, who can make misconceptions of them
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import csv
 import json
 import shutil
 from collections.abc import Iterable
+from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
 
@@ -49,8 +51,15 @@ def write_reports(out: Path, assignment: Assignment, students: Iterable[GradedSu
     pages.replace(out / "feedback")
     table.replace(out / "grades.csv")
     write(out / "summary.html", summary.page(tally))
+    write(out / "unnamed.json", unnamed(tally))
     lines.replace(out / "results.jsonl")
     return tally
+
+
+def unnamed(tally: Tally) -> str:
+    """The groups of mistakes without a name, most common first. Edits are in it: it is not for students."""
+    groups = [{"students": group.count, **asdict(group)} for group in tally.unnamed()]
+    return json.dumps(groups, ensure_ascii=False, indent=1) + "\n"
 
 
 def line(student: str, result: Result) -> str:

@@ -1,0 +1,100 @@
+"""What the expressions of an answer have for values while it runs: noted one after the other, the first few times."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from proctor.inside.observe import NotATensor, Observation, plain
+
+SEE = "__see__"  # what a watched expression is handed to
+TIMES = 3  # how often each expression is noted
+MOST_VALUES = 600
+LARGEST = 20_000  # entries of a tensor that is noted
+MOST_TOGETHER = 16  # tensors of a list
+
+
+class Recorder:
+    """Notes values. Each has a number (`12.0`: expression 12, the first time), and knows whose value it is: that of an
+    earlier expression, if it is the same object."""
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        self.values: dict[str, Tensor] = {}
+        # expression, time, the event that made the value or -1, is it a tensor?
+        self.order: list[tuple[int, int, int, int]] = []
+        self._kept: list[Any] = []  # objects, so that no other gets their identity
+        self._made: dict[int, int] = {}
+        self._times: dict[int, int] = {}
+
+    def see(self, number: int, value: Any) -> Any:
+        """Note a value, and give it back."""
+        time = self._times.get(number, 0)
+        if time < TIMES and len(self.order) < MOST_VALUES:
+            found = noted(value)
+            if found is not None:
+                self._times[number] = time + 1
+                self.values[f"{number}.{time}"] = found
+                tensor = not is_plain(value)  # numbers that are equal may be one object, wherever they come from
+                self.order.append((number, time, self._made.get(id(value), -1) if tensor else -1, tensor))
+                self._made[id(value)] = len(self.order) - 1
+                self._kept.append(value)
+        return value
+
+    def observation(self) -> Observation:
+        """All that was noted, and in which order."""
+        order = torch.tensor(self.order, dtype=torch.int64).reshape(-1, 4)
+        return Observation({"order": order, **self.values})
+
+
+def is_plain(value: Any) -> bool:
+    """A number, or a list of whole numbers."""
+    return isinstance(value, int | float) or (isinstance(value, list) and all(isinstance(v, int) for v in value))
+
+
+def noted(value: Any) -> Tensor | None:
+    """A value as a tensor of ours, if it is one that can be compared: a tensor, several, or a number."""
+    try:
+        if isinstance(value, Tensor):
+            return plain(value) if value.numel() <= LARGEST else None
+        if is_plain(value):
+            return plain(value)
+        several = isinstance(value, list | tuple) and 0 < len(value) <= MOST_TOGETHER
+        if several and all(isinstance(v, Tensor) and v.numel() <= LARGEST for v in value):
+            return torch.cat([plain(v).double().flatten() for v in value])
+    except (NotATensor, RuntimeError, OverflowError):
+        pass
+    return None
+
+
+class OutOfPatience(BaseException):
+    """It ran for too long. Not an Exception: no answer is to catch it by accident."""
+
+
+@contextmanager
+def patience(seconds: float) -> Iterator[None]:
+    """Raise `OutOfPatience` in the main thread when that much processor time is used up, and again as often as it is
+    caught; in other threads do nothing. It may come at the very end of the block, so whoever uses this expects it."""
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "SIGPROF"):
+        yield
+        return
+
+    def up(number: int, frame: FrameType | None) -> None:
+        raise OutOfPatience
+
+    before = signal.signal(signal.SIGPROF, up)
+    signal.setitimer(signal.ITIMER_PROF, seconds, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)

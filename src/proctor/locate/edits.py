@@ -1,0 +1,366 @@
+"""All small edits of a definition, each of a kind that a person could be told of: "the dimension in this call"."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from copy import copy
+from typing import Any
+
+from proctor.locate.neighbours import COMPARISONS, DIMENSIONS, OPERATORS, REDUCES, TAKES_DIM, beside
+from proctor.locate.source import Definition, Edit, Function, Place, body_of, size
+
+MOST_NAMES = 10  # that are tried in the place of one
+ATOMS = (ast.Name, ast.Constant, ast.Call, ast.Subscript, ast.Attribute, ast.List, ast.ListComp, ast.Dict, ast.Tuple)
+SYMMETRIC = {"transpose", "swapaxes", "swapdims", "maximum", "minimum", "logical_and", "logical_or"}
+
+
+def edits(definition: Definition) -> Iterator[Edit]:
+    """Every small edit, in no particular order; those that need nothing but the student's own code."""
+    for place in definition.places():
+        for new, kind, cost in of_expression(place):
+            yield definition.exchange(place.node, written(new), kind, cost)
+        for new, kind, cost in of_call(place):
+            yield definition.exchange(place.node, written(new), kind, cost)
+    for function in definition.functions():
+        yield from of_statements(definition, function)
+
+
+Change = tuple[ast.expr, str, float]
+
+
+def of_expression(place: Place) -> Iterator[Change]:
+    """An operator, a constant, a name, a slice, a part of an expression."""
+    node = place.node
+    value = number(node)
+    if isinstance(place.parent, ast.UnaryOp) and number(place.parent) is not None:
+        return  # the digits of a negative number
+    if value is not None:
+        yield from of_number(place, value)
+    elif isinstance(node, ast.Constant):
+        if isinstance(node.value, bool):
+            yield ast.Constant(not node.value), "flag", 1.0
+        return
+    if isinstance(node, ast.Name) and not called(place):
+        others = [name for name in reversed(place.names) if name != node.id][:MOST_NAMES]
+        yield from ((ast.Name(name), "name", 1.6) for name in others)
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+        others = [name for name in place.attributes if name != node.attr][:MOST_NAMES]
+        yield from ((attribute(node.value, name), "name", 1.6) for name in others)
+    if isinstance(node, ast.BinOp):
+        yield from ((changed(node, op=op()), "operator", 1.0) for op in OPERATORS.get(type(node.op), ()))
+        if not isinstance(node.op, ast.Add | ast.Mult | ast.BitAnd | ast.BitOr):
+            yield changed(node, left=node.right, right=node.left), "order", 1.5
+        yield node.left, "operation", 1.0 + 0.1 * size(node.right)
+        yield node.right, "operation", 1.2 + 0.1 * size(node.left)
+        if isinstance(node.op, ast.Div | ast.Mult | ast.Add | ast.Sub) and isinstance(node.left, ast.BinOp):
+            yield from regrouped(node, node.left)
+        yield from pushed_in(node)
+    if isinstance(node, ast.UnaryOp) and value is None:
+        yield node.operand, "sign" if isinstance(node.op, ast.USub) else "condition", 1.0
+    if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        yield from ((changed(node, ops=[op()]), "comparison", 1.0) for op in COMPARISONS.get(type(node.ops[0]), ()))
+    if isinstance(node, ast.BoolOp):
+        other = ast.And() if isinstance(node.op, ast.Or) else ast.Or()
+        yield changed(node, op=other), "condition", 1.0
+        yield from ((part, "condition", 1.5) for part in node.values)
+    if isinstance(node, ast.IfExp):
+        yield node.body, "condition", 1.5
+        yield node.orelse, "condition", 1.5
+        yield changed(node, body=node.orelse, orelse=node.body), "condition", 1.5
+    if tests(place):
+        yield ast.UnaryOp(ast.Not(), node), "condition", 1.5
+        yield ast.Constant(True), "condition", 2.0
+        yield ast.Constant(False), "condition", 2.0
+    if isinstance(node, ast.Subscript):
+        yield from of_subscript(node)
+    if isinstance(node, ast.Tuple | ast.List) and 2 <= len(node.elts) <= 4:
+        for i in range(len(node.elts) - 1):
+            yield changed(node, elts=swapped(node.elts, i)), "order", 1.5
+    if isinstance(node, ast.Tuple) and isinstance(place.parent, ast.Return):
+        yield from ((part, "result", 1.5) for part in node.elts)
+
+
+def of_number(place: Place, value: float) -> Iterator[Change]:
+    if is_dimension(place):
+        yield from ((constant(n), "dimension", 1.0) for n in DIMENSIONS if n != value)
+        if "dim" in place.names:
+            yield ast.Name("dim"), "dimension", 1.0
+        return
+    if isinstance(value, float) and not value.is_integer():
+        others: list[Any] = [-value, 1 / value, value * value, 1 - value, value / 2, 2 * value, 0.0, 1.0]
+    else:
+        others = [value + 1, value - 1, -value, 0, 1, 2, -1, 2 * value, 0.5, 4]
+    for i, n in enumerate(dict.fromkeys(others)):
+        if n != value:  # 0 and 1 can make an operation do nothing: to drop it says more
+            yield constant(n), "constant", (1.7 if n in (0, 1) else 1.0) + 0.1 * i
+
+
+def regrouped(outer: ast.BinOp, inner: ast.BinOp) -> Iterator[Change]:
+    """`a / b * c` as `a / (b * c)`, `a * b + c` as `a * (b + c)`."""
+    right = changed(outer, left=inner.right)
+    yield changed(inner, right=right), "brackets", 1.2
+
+
+def pushed_in(outer: ast.BinOp) -> Iterator[Change]:
+    """`f(a) + b` as `f(a + b)`, `a.f() + b` as `(a + b).f()`: an operation outside of a call that belongs inside."""
+    call = outer.left
+    if isinstance(call, ast.Call):
+        if isinstance(call.func, ast.Attribute) and not is_module(call.func.value):
+            inside = changed(outer, left=call.func.value)
+            yield changed(call, func=attribute(inside, call.func.attr)), "brackets", 1.3
+        if call.args and not isinstance(call.args[0], ast.Starred | ast.GeneratorExp):
+            yield changed(call, args=[changed(outer, left=call.args[0]), *call.args[1:]]), "brackets", 1.3
+
+
+def pulled_out(call: ast.Call) -> Iterator[Change]:
+    """The same the other way round: `f(a + b)` as `f(a) + b`."""
+    if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.BinOp):
+        inner = call.func.value
+        yield changed(inner, left=changed(call, func=attribute(inner.left, call.func.attr))), "brackets", 1.3
+    if call.args and isinstance(call.args[0], ast.BinOp):
+        inner = call.args[0]
+        yield changed(inner, left=changed(call, args=[inner.left, *call.args[1:]])), "brackets", 1.3
+
+
+def of_subscript(node: ast.Subscript) -> Iterator[Change]:
+    """Bounds of slices: one more, one less, dropped."""
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    for i, part in enumerate(parts):
+        for new in other_slices(part):
+            slices = [*parts[:i], new, *parts[i + 1 :]]
+            sliced = slices[0] if len(slices) == 1 else ast.Tuple(slices, ast.Load())
+            yield changed(node, slice=sliced), "slice", 1.2
+    yield node.value, "slice", 1.3
+
+
+def other_slices(part: ast.expr) -> Iterator[ast.expr]:
+    if not isinstance(part, ast.Slice):
+        return
+    one = ast.Constant(1)
+    for name in ("lower", "upper", "step"):
+        bound = getattr(part, name)
+        if bound is not None:
+            yield changed(part, **{name: None})
+            yield changed(part, **{name: ast.BinOp(bound, ast.Add(), one)})
+            yield changed(part, **{name: ast.BinOp(bound, ast.Sub(), one)})
+    if part.lower is None:
+        yield changed(part, lower=one)
+    if part.upper is None:
+        yield changed(part, upper=constant(-1))
+    if part.lower is not None and part.upper is None:
+        yield changed(part, lower=None, upper=part.lower)
+    if part.upper is not None and part.lower is None:
+        yield changed(part, lower=part.upper, upper=None)
+
+
+def of_call(place: Place) -> Iterator[Change]:
+    """A call dropped or taken for its neighbour; its arguments swapped, dropped or added."""
+    node = place.node
+    if not isinstance(node, ast.Call):
+        yield from wrapped(place)
+        return
+    method = isinstance(node.func, ast.Attribute)
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    if method and not is_module(node.func.value):  # type: ignore[attr-defined]
+        yield node.func.value, "call", 1.2 + 0.05 * size(node)  # type: ignore[attr-defined]
+    for i, argument in enumerate(node.args[:3]):
+        if not isinstance(argument, ast.Starred | ast.GeneratorExp):
+            yield argument, "call", 1.3 + 0.1 * i
+    for other in beside(name):
+        function = attribute(node.func.value, other) if isinstance(node.func, ast.Attribute) else ast.Name(other)
+        yield changed(node, func=function), "function", 1.2
+    for i in range(len(node.keywords)):
+        yield changed(node, keywords=[k for j, k in enumerate(node.keywords) if j != i]), "argument", 1.2
+    for i in range(len(node.args)):
+        yield changed(node, args=[a for j, a in enumerate(node.args) if j != i]), "argument", 1.3
+    if name not in SYMMETRIC:
+        yield from ((changed(node, args=swapped(node.args, i)), "order", 1.2) for i in range(len(node.args) - 1))
+        if len(node.args) == 3:
+            a, b, c = node.args
+            yield changed(node, args=[c, b, a]), "order", 1.4
+    yield from pulled_out(node)
+    given = {k.arg for k in node.keywords}
+    if name in REDUCES and "keepdim" not in given:
+        yield with_keyword(node, "keepdim", True), "shape", 1.2
+    if name in ("var", "std") and not given & {"unbiased", "correction"}:
+        yield with_keyword(node, "unbiased", False), "argument", 1.2
+    if name in ("tril", "triu") and len(node.args) + len(node.keywords) < 2:
+        for diagonal in (1, -1):
+            yield with_keyword(node, "diagonal", diagonal), "argument", 1.2
+    if name in REDUCES and not given & {"dim", "axis"} and len(node.args) < 1 + (not method):
+        for dimension in (-1, 0, -2, (0, 1)):
+            new = with_keyword(node, "dim", dimension)
+            yield new, "dimension", 1.3
+            yield with_keyword(new, "keepdim", True), "dimension", 1.5
+    yield from wrapped(place)
+
+
+def wrapped(place: Place) -> Iterator[Change]:
+    """Something added around an expression: a transpose, a root, a sign, a dimension."""
+    node = place.node
+    if not isinstance(node, ast.Call | ast.BinOp | ast.Name | ast.Subscript | ast.Attribute) or called(place):
+        return
+    if isinstance(node, ast.Name) and node.id not in place.names:
+        return
+    if isinstance(place.parent, ast.Attribute | ast.keyword):
+        return
+    extra = 0.5 if isinstance(node, ast.Name) else 0.0
+    for method, arguments, kind in WRAPS:
+        yield ast.Call(attribute(node, method), [constant(a) for a in arguments], []), kind, 2.0 + extra
+    yield ast.UnaryOp(ast.USub(), node), "sign", 1.8 + extra
+    yield ast.UnaryOp(ast.Invert(), node), "condition", 1.8 + extra
+    yield ast.BinOp(ast.Constant(1), ast.Sub(), node), "operation", 2.2 + extra
+    yield ast.BinOp(node, ast.Add(), ast.Constant(1)), "off by one", 1.8 + extra
+    yield ast.BinOp(node, ast.Sub(), ast.Constant(1)), "off by one", 1.8 + extra
+    yield ast.BinOp(node, ast.Pow(), ast.Constant(0.5)), "power", 2.0 + extra
+    yield ast.BinOp(node, ast.Pow(), ast.Constant(2)), "power", 2.0 + extra
+    yield ast.BinOp(ast.Constant(1), ast.Div(), node), "power", 2.2 + extra
+    if "eps" in place.names:
+        yield ast.BinOp(node, ast.Add(), ast.Name("eps")), "small constant", 1.8 + extra
+
+
+WRAPS: tuple[tuple[str, tuple[Any, ...], str], ...] = (
+    ("transpose", (-2, -1), "transpose"),
+    ("transpose", (1, 2), "transpose"),
+    ("sqrt", (), "power"),
+    ("square", (), "power"),
+    ("exp", (), "operation"),
+    ("log", (), "operation"),
+    ("abs", (), "sign"),
+    ("unsqueeze", (-1,), "shape"),
+    ("unsqueeze", (-2,), "shape"),
+    ("unsqueeze", (-3,), "shape"),
+    ("unsqueeze", (1,), "shape"),
+    ("unsqueeze", (0,), "shape"),
+    ("clone", (), "in place"),
+    ("long", (), "dtype"),
+    ("float", (), "dtype"),
+    ("double", (), "dtype"),
+    ("bool", (), "dtype"),
+    ("nan_to_num", (0.0,), "operation"),
+)
+
+
+def of_statements(definition: Definition, function: Function) -> Iterator[Edit]:
+    """A statement dropped, moved, or its operator changed."""
+    for node in ast.walk(function):
+        for name in ("body", "orelse"):
+            block = getattr(node, name, None)
+            if not isinstance(block, list) or not block or not isinstance(block[0], ast.stmt):
+                continue
+            statements = body_of(function) if node is function else block
+            total = sum(size(s) for s in statements)
+            for i, statement in enumerate(statements):
+                if isinstance(statement, ast.Import | ast.ImportFrom | ast.Pass | Function):
+                    continue
+                returns = isinstance(statement, ast.Return) and node is function
+                if not returns and (size(statement) <= 0.6 * total or node is not function):
+                    yield definition.exchange(statement, "pass", "statement", 1.4 + 0.05 * size(statement))
+                if i + 1 < len(statements) and isinstance(statement, ast.For | ast.While | ast.If | ast.With):
+                    pass
+                elif i + 1 < len(statements):
+                    yield from exchanged(definition, statement, statements[i + 1])
+    for node in ast.walk(function):
+        if isinstance(node, ast.AugAssign):
+            for op in OPERATORS.get(type(node.op), ()):
+                yield definition.exchange(node, ast.unparse(changed(node, op=op())), "operator", 1.0)
+            plain = ast.Assign([node.target], ast.BinOp(loaded(node.target), node.op, node.value))
+            yield definition.exchange(node, ast.unparse(ast.fix_missing_locations(plain)), "in place", 1.2)
+            yield definition.exchange(
+                node, ast.unparse(ast.fix_missing_locations(ast.Assign([node.target], node.value))), "operator", 1.3
+            )
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Tuple):
+            target = node.targets[0]
+            for i in range(len(target.elts) - 1):
+                new = changed(target, elts=swapped(target.elts, i))
+                yield definition.exchange(target, ast.unparse(new), "order", 1.5)
+
+
+def exchanged(definition: Definition, first: ast.stmt, second: ast.stmt) -> Iterator[Edit]:
+    """Two neighbours in the other order, where both fit on lines of their own."""
+    if isinstance(second, ast.For | ast.While | ast.If | ast.With | ast.Return | Function | ast.ClassDef):
+        return
+    (a, b), (c, d) = definition.span(first), definition.span(second)
+    new = definition.words(c, d) + definition.words(b, c) + definition.words(a, b)
+    yield Edit("sequence", second.lineno, a, d, new, definition.words(a, b).partition("\n")[0], 2.0)
+
+
+# ---- what nodes are
+
+
+def written(node: ast.expr) -> str:
+    """An expression as text that can stand anywhere."""
+    text = ast.unparse(ast.fix_missing_locations(node))
+    return text if isinstance(node, ATOMS) and not isinstance(node, ast.Tuple) else f"({text})"
+
+
+def changed(node: Any, **fields: Any) -> Any:
+    new = copy(node)
+    for name, value in fields.items():
+        setattr(new, name, value)
+    return new
+
+
+def attribute(value: ast.expr, name: str) -> ast.Attribute:
+    return ast.Attribute(value, name, ast.Load())
+
+
+def loaded(target: ast.expr) -> ast.expr:
+    return changed(target, ctx=ast.Load())
+
+
+def constant(value: Any) -> ast.expr:
+    if isinstance(value, tuple):
+        return ast.Tuple([constant(v) for v in value], ast.Load())
+    if isinstance(value, int | float) and not isinstance(value, bool) and value < 0:
+        return ast.UnaryOp(ast.USub(), ast.Constant(-value))
+    return ast.Constant(value)
+
+
+def with_keyword(node: ast.Call, name: str, value: Any) -> ast.Call:
+    return changed(node, keywords=[*node.keywords, ast.keyword(name, constant(value))])
+
+
+def swapped(items: list[Any], i: int) -> list[Any]:
+    return [*items[:i], items[i + 1], items[i], *items[i + 2 :]]
+
+
+def number(node: ast.AST) -> float | int | None:
+    """The value of a number as it is written, with its sign; None if this is none."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        value = number(node.operand) if isinstance(node.operand, ast.Constant) else None
+        return None if value is None else -value
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
+        return node.value if abs(node.value) < 1e300 else None
+    return None
+
+
+def called(place: Place) -> bool:
+    """Is this what is called, as `softmax` is in `softmax(x)`?"""
+    return isinstance(place.parent, ast.Call) and place.parent.func is place.node
+
+
+def tests(place: Place) -> bool:
+    """Is this a condition?"""
+    return getattr(place.parent, "test", None) is place.node
+
+
+def is_module(node: ast.expr) -> bool:
+    """`torch`, `F`, `nn.functional`: what functions are taken from."""
+    return isinstance(node, ast.Name | ast.Attribute) and ast.unparse(node) in {
+        "torch", "F", "math", "np", "numpy", "nn", "nn.functional", "torch.nn", "torch.nn.functional", "torch.linalg",
+    }  # fmt: skip
+
+
+def is_dimension(place: Place) -> bool:
+    """Does this number say along which dimension something is done?"""
+    parent = place.parent
+    if isinstance(parent, ast.keyword):
+        return parent.arg in ("dim", "axis", "dims", "dim0", "dim1", "start_dim", "end_dim")
+    if isinstance(parent, ast.Call) and place.node in parent.args:
+        name = parent.func.attr if isinstance(parent.func, ast.Attribute) else getattr(parent.func, "id", "")
+        return name in TAKES_DIM
+    if isinstance(parent, ast.Subscript) and isinstance(parent.value, ast.Attribute):
+        return parent.value.attr == "shape"
+    return False

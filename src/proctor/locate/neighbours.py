@@ -1,0 +1,90 @@
+"""What is easily taken for what: operators, functions and dimensions beside each other in a programmer's head."""
+
+from __future__ import annotations
+
+import ast
+
+OPERATORS: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
+    ast.Add: (ast.Sub, ast.Mult),
+    ast.Sub: (ast.Add, ast.Mult),
+    ast.Mult: (ast.Div, ast.MatMult, ast.Add, ast.Sub),
+    ast.Div: (ast.Mult, ast.FloorDiv, ast.Sub),
+    ast.FloorDiv: (ast.Div, ast.Mod),
+    ast.Mod: (ast.FloorDiv,),
+    ast.Pow: (ast.Mult,),
+    ast.MatMult: (ast.Mult,),
+    ast.BitAnd: (ast.BitOr,),
+    ast.BitOr: (ast.BitAnd,),
+    ast.BitXor: (ast.BitAnd, ast.BitOr),
+}
+COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
+    ast.Lt: (ast.LtE, ast.GtE, ast.Gt),
+    ast.LtE: (ast.Lt, ast.Gt, ast.GtE),
+    ast.Gt: (ast.GtE, ast.LtE, ast.Lt),
+    ast.GtE: (ast.Gt, ast.Lt, ast.LtE),
+    ast.Eq: (ast.NotEq, ast.LtE, ast.GtE),
+    ast.NotEq: (ast.Eq, ast.Gt),
+    ast.Is: (ast.IsNot,),
+    ast.IsNot: (ast.Is,),
+    ast.In: (ast.NotIn,),
+    ast.NotIn: (ast.In,),
+}
+FAMILIES = (
+    ("sum", "mean", "amax", "max", "median", "logsumexp", "std", "var", "norm", "prod"),
+    ("amax", "amin", "max", "min", "argmax"),
+    ("argmax", "argmin"),
+    ("maximum", "minimum"),
+    ("exp", "log", "exp2", "expm1"),
+    ("log", "log1p", "log2", "log10"),
+    ("sqrt", "square", "rsqrt"),
+    ("sin", "cos", "tan"),
+    ("tanh", "sigmoid", "relu", "gelu", "silu", "softplus", "erf", "elu"),
+    ("tril", "triu"),
+    ("zeros", "ones", "empty"),
+    ("zeros_like", "ones_like", "empty_like"),
+    ("stack", "cat"),
+    ("repeat", "repeat_interleave", "tile", "expand"),
+    ("softmax", "log_softmax", "sigmoid", "softmin"),
+    ("floor", "ceil", "round", "trunc", "long", "int"),
+    ("cumsum", "cumprod", "sum"),
+    ("all", "any"),
+    ("masked_fill", "masked_fill_", "masked_scatter"),
+    ("logical_and", "logical_or", "logical_xor"),
+    ("reshape", "view", "flatten"),
+    ("isnan", "isinf", "isfinite"),
+    ("float", "double", "half", "long"),
+    ("sorted", "reversed"),
+    ("topk", "sort"),
+    ("append", "extend"),
+    ("randn", "rand"),
+    ("clamp", "clip"),
+)
+TAKES_DIM = {
+    "all", "amax", "amin", "any", "argmax", "argmin", "argsort", "cat", "chunk", "concat", "cumprod", "cumsum",
+    "expand_dims", "flatten", "flip", "gather", "index_select", "log_softmax", "logsumexp", "max", "mean", "median",
+    "min", "movedim", "narrow", "norm", "normalize", "permute", "prod", "repeat_interleave", "roll", "select",
+    "size", "softmax", "sort", "split", "squeeze", "stack", "std", "sum", "swapaxes", "swapdims", "topk", "transpose",
+    "unbind", "unflatten", "unsqueeze", "var",
+}  # fmt: skip
+REDUCES = {
+    "sum",
+    "mean",
+    "amax",
+    "amin",
+    "max",
+    "min",
+    "var",
+    "std",
+    "norm",
+    "logsumexp",
+    "prod",
+    "all",
+    "any",
+    "argmax",
+}
+DIMENSIONS = (-1, -2, 0, 1, -3, 2, 3)
+
+
+def beside(name: str) -> tuple[str, ...]:
+    """The functions that a function may have been taken for."""
+    return tuple(dict.fromkeys(other for family in FAMILIES if name in family for other in family if other != name))

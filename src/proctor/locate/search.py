@@ -1,0 +1,226 @@
+"""The search by repair: try edits, smallest first, until all probes agree, here and on a second set of inputs.
+
+A candidate meets a probe that the answer fails first; few get further. Whoever runs candidates tells what the probes
+saw, and the verdict on them is made here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from proctor.examining.compare import Known
+from proctor.examining.diagnose import Examiner
+from proctor.inside.observe import Observation
+from proctor.locate.edits import edits
+from proctor.locate.ingredients import Ingredients
+from proctor.locate.source import Definition, Edit, applied
+from proctor.locate.trace import Spot
+
+BATCH = 60  # candidates that are run together at first
+SEEDS = 4  # edits that set some probes right, to which a second one is looked for
+Text = str
+Cells = Mapping[str, Text]  # label -> text
+Seen = Mapping[str, Observation]
+
+
+class Bench(Protocol):
+    """Who runs versions of an answer. What it could not run is empty."""
+
+    def run(
+        self, versions: Sequence[Cells], probes: Sequence[str], *, again: bool = False, watched: bool = False
+    ) -> list[Seen]:
+        """What the probes see of each version.
+
+        Args:
+            again: on the second set of inputs.
+            watched: the versions tell the values of their expressions, which are what is seen.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One or two edits, and the cell in which each is made."""
+
+    edits: tuple[tuple[str, Edit], ...]
+
+    @property
+    def cost(self) -> float:
+        return sum(edit.cost for _, edit in self.edits)
+
+    def cells(self, texts: Cells) -> dict[str, Text]:
+        """The cells that change, edited."""
+        found = {}
+        for label in dict.fromkeys(label for label, _ in self.edits):
+            found[label] = applied(texts[label], *(edit for other, edit in self.edits if other == label))
+        return found
+
+
+@dataclass
+class Budget:
+    """How much may be spent on one answer, and how much was.
+
+    Args:
+        candidates: edits that are tried. This ends a search, so that it ends alike on every machine.
+        seconds: of processor time, as whoever runs them tells it (`used`); where somebody waits, this may end it.
+        tell: hears how many edits were tried so far.
+    """
+
+    candidates: int = 1000
+    seconds: float = 20.0
+    tell: Callable[[int], None] = lambda tried: None
+    tried: int = 0
+    used: float = 0.0
+
+    @property
+    def left(self) -> bool:
+        return self.tried < self.candidates and self.used < self.seconds
+
+    def take(self, batch: Sequence[Candidate]) -> Sequence[Candidate]:
+        """As many candidates as may still be tried."""
+        batch = batch[: max(self.candidates - self.tried, 0)]
+        self.tried += len(batch)
+        self.tell(self.tried)
+        return batch
+
+
+def candidates(
+    texts: Cells, solutions: Sequence[Text], spot: Spot | None = None, names: Mapping[str, str] | None = None
+) -> list[Candidate]:
+    """All single edits of these cells, smallest first; those that come out the same count once.
+
+    Args:
+        spot: where the numbers part: what is edited there is tried earlier.
+        names: variables of the solutions -> those of the student's that have the same value.
+    """
+    ingredients = Ingredients(solutions, names)
+    found: dict[tuple[str, int, int, str], tuple[str, Edit]] = {}
+    for label, text in texts.items():
+        try:
+            definition = Definition(text)
+            proposed = [*edits(definition), *ingredients.edits(definition)]
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        for edit in proposed:
+            key = label, edit.start, edit.end, edit.new
+            if edit.new != definition.words(edit.start, edit.end) and (
+                key not in found or found[key][1].cost > edit.cost
+            ):
+                found[key] = label, edit
+
+    def rank(candidate: Candidate) -> float:
+        ((label, edit),) = candidate.edits
+        here = spot is not None and spot.label == label
+        if here and edit.start < spot.end and spot.start < edit.end:  # type: ignore[union-attr]
+            return candidate.cost - 1.0
+        return candidate.cost - (0.5 if here and spot.line == edit.line else 0.0)  # type: ignore[union-attr]
+
+    return sorted((Candidate((edit,)) for edit in found.values()), key=rank)
+
+
+@dataclass
+class Repair:
+    """What was found: the edits that make all probes agree, and after how many candidates."""
+
+    candidate: Candidate
+    tried: int
+
+
+def repair(
+    examiner: Examiner,
+    seen: Seen,
+    texts: Cells,
+    solutions: Sequence[Text],
+    bench: Bench,
+    budget: Budget,
+    spot: Spot | None = None,
+    names: Mapping[str, str] | None = None,
+) -> Repair | None:
+    """The smallest edit of an answer's cells with which all probes agree, or None if none was found in the budget.
+
+    Args:
+        seen: what the probes saw of the answer as it is.
+        texts: the cells that may be edited, the answer's own first.
+        solutions: texts of right solutions.
+        spot: where to begin.
+        names: variables of the solutions -> those of the student's that have the same value.
+    """
+    failing = first_failing(examiner, seen)
+    if failing is None:
+        return None
+    singles = candidates(texts, solutions, spot, names)
+    better: list[tuple[Candidate, str]] = []
+    if found := _first(examiner, singles, failing, texts, bench, budget, better):
+        return Repair(found, budget.tried)
+    for one, still in better[:SEEDS]:
+        ((label, first),) = one.edits
+        pairs = [
+            Candidate((*one.edits, *other.edits))
+            for other in singles
+            if other.edits[0][0] != label or not first.overlaps(other.edits[0][1])
+        ]
+        if found := _first(examiner, pairs, still, texts, bench, budget, []):
+            return Repair(found, budget.tried)
+    return None
+
+
+def _first(
+    examiner: Examiner,
+    tried: Sequence[Candidate],
+    failing: str,
+    texts: Cells,
+    bench: Bench,
+    budget: Budget,
+    better: list[tuple[Candidate, str]],
+) -> Candidate | None:
+    """The first candidate with which all probes agree. Those that set only `failing` right are added to `better`, with
+    a probe that still fails."""
+    for batch in batches(tried):
+        if not budget.left:
+            break
+        batch = budget.take(batch)
+        for candidate, outcome in zip(batch, bench.run([c.cells(texts) for c in batch], [failing]), strict=True):
+            if agrees(examiner, outcome, [failing]):
+                still = fails(examiner, candidate, texts, bench)
+                if still is None:
+                    return candidate
+                better.append((candidate, still))
+    return None
+
+
+def batches(found: Sequence[Candidate]) -> Iterator[Sequence[Candidate]]:
+    """Small ones first: most repairs are found early."""
+    start, count = 0, BATCH
+    while start < len(found):
+        yield found[start : start + count]
+        start += count
+        count = min(2 * count, 4 * BATCH)
+
+
+def first_failing(examiner: Examiner, seen: Seen) -> str | None:
+    """A probe that the answer fails; one that sees values before one that sees a property."""
+    probes = sorted(examiner.exercise.counted().values(), key=lambda p: p.kind != "value")
+    for probe in probes:
+        if probe.name not in seen or not examiner.expected[probe.name].same(Known(seen[probe.name])):
+            return probe.name
+    return None
+
+
+def agrees(examiner: Examiner, seen: Seen, probes: Iterable[str]) -> bool:
+    """Do all these probes see what they see of the reference, and nothing that is forbidden?"""
+    return all(
+        name in seen and not seen[name].called and examiner.expected[name].same(Known(seen[name])) for name in probes
+    )
+
+
+def fails(examiner: Examiner, candidate: Candidate, texts: Cells, bench: Bench) -> str | None:
+    """A probe that fails with a candidate, on one of two sets of inputs; None if all agree on both."""
+    probes = list(examiner.exercise.counted())
+    for judge, again in ((examiner, False), (examiner.other_inputs, True)):
+        (outcome,) = bench.run([candidate.cells(texts)], probes, again=again)
+        for probe in probes:
+            if not agrees(judge, outcome, [probe]):
+                return probe
+    return None

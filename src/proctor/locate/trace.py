@@ -1,0 +1,376 @@
+"""The search by trace: where an answer's numbers leave those of right solutions.
+
+Every expression of the student's is made to tell its value while the answer runs under a probe that it fails. A value
+is *known* if a right solution has it anywhere on the same input. From what was returned we walk back, against the flow
+of the data, through values that are not known, until we come to one whose own inputs are: there the numbers part.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+import textwrap
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from proctor.examining.compare import Known
+from proctor.examining.diagnose import Examiner
+from proctor.inside.inputs import Replay, drawing
+from proctor.inside.observe import Observation, fresh_state, observe
+from proctor.inside.watching import MOST_VALUES, SEE, Recorder
+from proctor.locate.source import Definition
+
+CLOSE, VERY_CLOSE = 2e-5, 1e-6  # of each number, and of the largest magnitude
+
+TELLING = (
+    ast.Name, ast.Attribute, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.Subscript, ast.IfExp, ast.List,
+    ast.ListComp,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Spot:
+    """An expression that tells its value."""
+
+    label: str
+    line: int
+    text: str
+    kind: str
+    start: int
+    end: int
+    children: tuple[int, ...]
+    returned: str = ""  # the function whose result it is
+    assigned: str = ""  # the variable that gets its value
+
+
+@dataclass
+class Watched:
+    """Cells whose expressions tell their values."""
+
+    cells: dict[str, str] = field(default_factory=dict)
+    spots: dict[int, Spot] = field(default_factory=dict)
+
+    def add(self, label: str, text: str) -> None:
+        """Watch one more cell; one that cannot be read stays as it is.
+
+        Raises:
+            SyntaxError: this is no code that could be edited.
+        """
+        definition = Definition(text)
+        watching = _Watching(definition, label, self.spots)
+        tree = watching.visit(definition.tree)
+        self.cells[label] = ast.unparse(ast.fix_missing_locations(tree))
+
+
+class _Watching(ast.NodeTransformer):
+    """Hand every expression whose value may be a tensor to the recorder."""
+
+    def __init__(self, definition: Definition, label: str, spots: dict[int, Spot]) -> None:
+        self.definition, self.label, self.spots = definition, label, spots
+        self.wanted = {id(place.node) for place in definition.places()}
+        self.functions: list[str] = []
+        self.below: list[list[int]] = [[]]
+        self.returns = ""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        self.functions.append(node.name)
+        body: list[ast.stmt] = []
+        for statement in node.body:
+            found = self.visit(statement)
+            body += found if isinstance(found, list) else [found]
+        node.body = body
+        self.functions.pop()
+        return node
+
+    def visit_Return(self, node: ast.Return) -> ast.AST:
+        name = self.functions[-1] if self.functions else ""
+        self.generic_visit(node)
+        for wrapped in node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]:
+            number = number_of(wrapped)
+            if number is not None:
+                self.spots[number] = replace(self.spots[number], returned=name)
+        return node
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        self.generic_visit(node)
+        number = number_of(node.value)
+        if number is not None and isinstance(node.targets[0], ast.Name):
+            self.spots[number] = replace(self.spots[number], assigned=node.targets[0].id)
+        return node
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST | list[ast.AST]:
+        """`x += y` changes `x`: its value is told by a statement of its own."""
+        start, end = self.definition.span(node)
+        self.below.append([])
+        self.generic_visit(node)
+        children = self.below.pop()
+        if not isinstance(node.target, ast.Name):
+            self.below[-1] += children
+            return node
+        number, name = len(self.spots), node.target.id
+        text = self.definition.words(start, end)
+        self.spots[number] = Spot(
+            self.label, node.lineno, text, "AugAssign", start, end, tuple(children), assigned=name
+        )
+        told = ast.Call(ast.Name(SEE, ast.Load()), [ast.Constant(number), ast.Name(name, ast.Load())], [])
+        return [node, ast.copy_location(ast.Expr(told), node)]
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        return self._wrap(node, skip=node.func)
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
+        return node
+
+    def visit_arguments(self, node: ast.arguments) -> ast.AST:
+        return node
+
+    def visit(self, node: ast.AST) -> Any:
+        method = getattr(self, f"visit_{type(node).__name__}", None)
+        if method is not None:
+            return method(node)
+        if isinstance(node, TELLING) and id(node) in self.wanted:
+            return self._wrap(node)
+        return self.generic_visit(node)
+
+    def _wrap(self, node: ast.expr, skip: ast.expr | None = None) -> ast.AST:
+        wanted = id(node) in self.wanted
+        start, end = self.definition.span(node)
+        self.below.append([])
+        if skip is not None:  # what is called is no value, but what its method belongs to is one
+            if isinstance(skip, ast.Attribute):
+                skip.value = self.visit(skip.value)
+            assert isinstance(node, ast.Call)
+            node.args = [self.visit(a) for a in node.args]
+            node.keywords = [self.visit(k) for k in node.keywords]
+        else:
+            self.generic_visit(node)
+        children = self.below.pop()
+        if not wanted or (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)):
+            self.below[-1] += children
+            return node
+        number = len(self.spots)
+        text = self.definition.words(start, end)
+        self.spots[number] = Spot(self.label, node.lineno, text, type(node).__name__, start, end, tuple(children))
+        self.below[-1].append(number)
+        see = ast.Call(ast.Name(SEE, ast.Load()), [ast.Constant(number), node], [])
+        return ast.copy_location(see, node)
+
+
+def number_of(node: ast.AST | None) -> int | None:
+    """The number under which an expression tells its value, if it does."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == SEE:
+        assert isinstance(node.args[0], ast.Constant)
+        return int(node.args[0].value)  # type: ignore[arg-type]
+    return None
+
+
+# ---- what right solutions have
+
+
+class RightValues:
+    """Every value that right solutions have anywhere, on the inputs of one probe."""
+
+    def __init__(self) -> None:
+        self.variables: dict[str, np.ndarray[Any, Any]] = {}  # those of the solutions
+        self.arrays: dict[tuple[int, ...], list[np.ndarray[Any, Any]]] = {}
+
+    def add(self, value: np.ndarray[Any, Any]) -> None:
+        kept = self.arrays.setdefault(np.squeeze(value).shape, [])
+        if len(kept) < MOST_VALUES:
+            kept.append(np.squeeze(value))
+
+    def has(self, value: np.ndarray[Any, Any]) -> bool:
+        value = np.squeeze(value)
+        return any(close(value, other) for other in self.arrays.get(value.shape, ()))
+
+
+def close(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
+    finite = np.isfinite(b)
+    if not np.array_equal(finite, np.isfinite(a)) or not np.array_equal(a[~finite], b[~finite], equal_nan=True):
+        return False
+    scale = float(np.abs(b[finite]).max(initial=0.0)) or 1.0
+    return bool((np.abs(a[finite] - b[finite]) <= CLOSE * np.abs(b[finite]) + VERY_CLOSE * scale).all())
+
+
+def is_constant(value: np.ndarray[Any, Any]) -> bool:
+    """`torch.zeros(3)`: something to begin with."""
+    return bool((value == value.flat[0]).all()) if value.size else True
+
+
+def array_of(tensor: Any) -> np.ndarray[Any, Any]:
+    return np.asarray(tensor.double().numpy())
+
+
+def right_values(examiner: Examiner, probe: str) -> RightValues | None:
+    """What the reference has for values under one probe; None if its text cannot be had."""
+    recorder, spots = Recorder(), dict[int, Spot]()
+    try:
+        implementation = watched_reference(examiner.exercise.reference, recorder, spots)
+    except (OSError, TypeError, SyntaxError, KeyError):
+        return None
+    recorder.clear()
+    with drawing(Replay(examiner.draws)), fresh_state():
+        seen = observe(examiner.exercise.probes[probe].function, implementation)
+    if not examiner.expected[probe].same(Known(seen)):
+        return None  # watching changed what it does
+    found = RightValues()
+    for key, value in recorder.values.items():
+        found.add(array_of(value))
+        name = spots[int(key.partition(".")[0])].assigned
+        if name:
+            found.variables.setdefault(name, array_of(value))
+    return found
+
+
+def watched_reference(
+    implementation: Any, recorder: Recorder, spots: dict[int, Spot], known: dict[Any, Any] | None = None
+) -> Any:
+    """A function or class of the course, and what it calls of it, with expressions that tell their values."""
+    known = {} if known is None else known
+    plain = inspect.unwrap(implementation)
+    if plain in known:
+        return known[plain]
+    known[plain] = implementation  # for one that calls itself
+    module = sys.modules[plain.__module__]
+    package = plain.__module__.partition(".")[0]
+    text = textwrap.dedent(inspect.getsource(plain))
+    tree = ast.parse(text)
+    namespace = dict(vars(module))
+    for name in {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} - {plain.__name__}:
+        other = namespace.get(name)
+        if callable(other) and str(getattr(other, "__module__", "")).partition(".")[0] == package:
+            try:
+                namespace[name] = watched_reference(other, recorder, spots, known)
+            except (OSError, TypeError, SyntaxError):
+                continue
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            node.decorator_list = [d for d in node.decorator_list if isinstance(d, ast.Name)]
+    known[plain] = run_watched(ast.unparse(tree), plain.__name__, namespace, recorder, spots)
+    return known[plain]
+
+
+def run_watched(text: str, name: str, namespace: dict[str, Any], recorder: Recorder, spots: dict[int, Spot]) -> Any:
+    watched = Watched(spots=spots)
+    watched.add("", text)
+    namespace[SEE] = recorder.see
+    exec(compile(watched.cells[""], f"<right solution of {name}>", "exec"), namespace)
+    return namespace[name]
+
+
+# ---- where they part
+
+
+@dataclass(frozen=True)
+class Parting:
+    """The first expression of an answer, against the flow of the data, whose value no right solution has.
+
+    Args:
+        known: every tensor that goes into it is one that a right solution has.
+    """
+
+    spot: Spot
+    known: bool
+
+
+def parting(seen: Observation, watched: Watched, right: RightValues, name: str) -> Parting | None:
+    """Where an answer's numbers leave those of right solutions; None if they do not, or if nothing was seen.
+
+    Args:
+        seen: what the recorder noted.
+        name: of the function whose result is wrong; for a class, any of its methods'.
+    """
+    if not seen.values or "order" not in seen.values:
+        return None
+    order = [Event(*row) for row in seen.values["order"].tolist()]
+    if any(e.number not in watched.spots or f"{e.number}.{e.time}" not in seen.values for e in order):
+        return None  # nothing that we asked for
+    spots = [watched.spots[event.number] for event in order]
+    returned = [i for i, spot in enumerate(spots) if spot.returned]
+    own = [i for i in returned if spots[i].returned == name] or returned
+    flow = _Flow(order, spots, seen.values, right, plain=not any(order[i].tensor for i in own))
+    wrong = [i for i in own if not flow.is_known(i)]
+    if not wrong:
+        return None
+    found = flow.back(wrong[0] if spots[wrong[0]].returned == name else wrong[-1])
+    return Parting(spots[found], all(flow.has(i) for i in flow.inputs(found)))
+
+
+def same_variables(seen: Observation, watched: Watched, right: RightValues) -> dict[str, str]:
+    """Variables of right solutions -> those of the answer that have the same value, the first time they get one."""
+    found: dict[str, str] = {}
+    for key, value in (seen.values or {}).items():
+        number, _, time = key.partition(".")
+        spot = watched.spots.get(int(number)) if number.isdigit() and time == "0" else None
+        if spot is not None and spot.assigned:
+            array = np.squeeze(array_of(value))
+            for name, other in right.variables.items():
+                if array.shape == np.squeeze(other).shape and close(array, np.squeeze(other)):
+                    found.setdefault(name, spot.assigned)
+    return found
+
+
+class Event(NamedTuple):
+    """An expression told its value: for the how manieth time, which event made the value, whether it is a tensor."""
+
+    number: int
+    time: int
+    made_by: int
+    tensor: int
+
+
+class _Flow:
+    """Events in their order, and where each one's value came from.
+
+    Args:
+        plain: what is returned are numbers. Otherwise numbers are not asked about: a solution has many of its own.
+    """
+
+    def __init__(
+        self, order: list[Event], spots: list[Spot], values: Mapping[str, Any], right: RightValues, plain: bool
+    ) -> None:
+        self.order, self.spots, self.values, self.right, self.plain = order, spots, values, right, plain
+        self._known: dict[int, bool] = {}
+
+    def is_known(self, i: int) -> bool:
+        """Is there nothing to ask about this value: it is one of a right solution's, or says nothing?"""
+        if i not in self._known:
+            number = not self.order[i].tensor and not self.plain
+            self._known[i] = number or self.has(i) or (not self.inputs(i) and is_constant(self._value(i)))
+        return self._known[i]
+
+    def has(self, i: int) -> bool:
+        """Has a right solution this value, or was it given: an argument, a parameter, a number?"""
+        given = self.spots[i].kind in ("Name", "Attribute") and not self.inputs(i)
+        number = not self.order[i].tensor and not self.plain
+        return given or number or self.right.has(self._value(i))
+
+    def _value(self, i: int) -> np.ndarray[Any, Any]:
+        event = self.order[i]
+        return array_of(self.values[f"{event.number}.{event.time}"])
+
+    def inputs(self, i: int) -> list[int]:
+        """The events whose values go into this one's."""
+        event, spot = self.order[i], self.spots[i]
+        found = [event.made_by] if 0 <= event.made_by < i else []
+        if found and spot.kind != "AugAssign":
+            return found
+        if spot.kind == "Name":
+            found += self._last(i, lambda j: self.spots[j].assigned == spot.text)
+        for child in spot.children:
+            found += self._last(i, lambda j, child=child: self.order[j].number == child)  # type: ignore[misc]
+        return found
+
+    def _last(self, before: int, fits: Callable[[int], bool]) -> list[int]:
+        """The last event before one that fits, if there is one."""
+        return next(([j] for j in range(before - 1, -1, -1) if fits(j)), [])
+
+    def back(self, i: int) -> int:
+        """Against the flow, through what is not known, to where all inputs are."""
+        while unknown := [j for j in self.inputs(i) if not self.is_known(j)]:
+            i = unknown[0]
+        return i

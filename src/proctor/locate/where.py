@@ -1,0 +1,142 @@
+"""Where a mistake without a name is: first by trace, which tells where to begin, then by repair, then in words."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from proctor.examining.diagnose import Examiner
+from proctor.examining.result import Explanation, Located, Result
+from proctor.locate import words
+from proctor.locate.search import Bench, Budget, Repair, Seen, first_failing, repair
+from proctor.locate.trace import Parting, RightValues, Watched, parting, right_values, same_variables
+
+
+@dataclass(frozen=True)
+class Text:
+    """A cell that may be edited: its text, each line at its own number, and how to speak of a line in it."""
+
+    source: str
+    elsewhere: str = ""  # " of cell 3 of work.ipynb", if it is not where the answer itself is
+
+    def line(self, number: int) -> str:
+        return f"line {number}{self.elsewhere}"
+
+    def code(self, number: int) -> str:
+        lines = self.source.split("\n")
+        return words.short(lines[number - 1]) if 0 < number <= len(lines) else ""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer whose mistake has no name: what was seen of it, and the cells that may be edited, its own first."""
+
+    seen: Seen
+    texts: Mapping[str, Text]
+
+
+@dataclass
+class Rights:
+    """What is known of right solutions, computed once for a class."""
+
+    sources: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    values: dict[tuple[int, str], RightValues | None] = field(default_factory=dict)
+
+    def source(self, examiner: Examiner) -> tuple[str, ...]:
+        name = examiner.exercise.name
+        if name not in self.sources:
+            try:
+                text = textwrap.dedent(inspect.getsource(inspect.unwrap(examiner.exercise.reference)))
+                self.sources[name] = (text,)
+            except (OSError, TypeError):
+                self.sources[name] = ()
+        return self.sources[name]
+
+    def value(self, examiner: Examiner, probe: str) -> RightValues | None:
+        key = id(examiner), probe
+        if key not in self.values:
+            self.values[key] = right_values(examiner, probe)
+        return self.values[key]
+
+
+def is_unexplained(result: Result) -> bool:
+    """Has an answer values that are wrong, and nobody could say why?"""
+    return result.state == "not_yet" and result.help is None
+
+
+def located(
+    result: Result,
+    examiner: Examiner,
+    answer: Answer,
+    bench: Bench,
+    budget: Budget,
+    rights: Rights,
+    reveal: bool = False,
+) -> Result:
+    """The result with the line where the mistake is, if it was found.
+
+    Args:
+        reveal: keep the edit itself, for an author; students are not shown it.
+    """
+    failing = first_failing(examiner, answer.seen)
+    if failing is None or not answer.texts:
+        return result
+    parted, names = by_trace(examiner, answer, bench, rights, failing)
+    texts = {label: text.source for label, text in answer.texts.items()}
+    spot = None if parted is None else parted.spot
+    found = repair(examiner, answer.seen, texts, rights.source(examiner), bench, budget, spot, names)
+    if found is not None:
+        return told_repair(result, answer.texts, found, reveal)
+    if parted is not None:
+        return told_parting(result, answer.texts, parted)
+    return result
+
+
+def by_trace(
+    examiner: Examiner, answer: Answer, bench: Bench, rights: Rights, failing: str
+) -> tuple[Parting | None, dict[str, str]]:
+    """Where the numbers part, on a probe that the answer fails; and which variables of ours are which of theirs."""
+    right = rights.value(examiner, failing)
+    if right is None:
+        return None, {}
+    watched = Watched()
+    for label, text in answer.texts.items():
+        try:
+            watched.add(label, text.source)
+        except (SyntaxError, ValueError, RecursionError):
+            continue
+    (seen,) = bench.run([watched.cells], [failing], watched=True)
+    if failing not in seen:
+        return None, {}
+    noted = seen[failing]
+    return parting(noted, watched, right, examiner.exercise.name), same_variables(noted, watched, right)
+
+
+def told_repair(result: Result, texts: Mapping[str, Text], found: Repair, reveal: bool) -> Result:
+    edits = found.candidate.edits
+    label, first = edits[0]
+    text = texts[label]
+    if len(edits) == 1:
+        sentence = words.one_change(text.line(first.line), text.code(first.line), first.kind, result.probes)
+    else:
+        places = [(texts[where].line(edit.line), edit.kind) for where, edit in edits]
+        sentence = words.two_changes(places, result.probes)
+    steps = tuple(step for _, edit in edits for step in words.steps(words.short(edit.old), edit.kind))
+    kind = " + ".join(edit.kind for _, edit in edits)
+    told = Located("repair", kind, words.short(first.old, 200), first.new if reveal else "")
+    return replace(
+        result, help="located", line=first.line, explanations=(Explanation(sentence),), steps=steps, located=told
+    )
+
+
+def told_parting(result: Result, texts: Mapping[str, Text], parted: Parting) -> Result:
+    spot = parted.spot
+    line = texts[spot.label].line(spot.line)
+    sentence = words.parting(line, words.short(spot.text), parted.known)
+    steps = words.TRACE_STEPS[not parted.known :]
+    told = Located("trace", spot.kind, words.short(spot.text, 200))
+    return replace(
+        result, help="located", line=spot.line, explanations=(Explanation(sentence),), steps=steps, located=told
+    )

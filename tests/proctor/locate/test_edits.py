@@ -1,0 +1,105 @@
+"""Edits are small, made in the student's own text, and every kind has its words."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from proctor.locate.edits import edits
+from proctor.locate.ingredients import Ingredients
+from proctor.locate.source import LONGEST, Definition, applied
+from proctor.locate.words import KINDS
+
+TEXT = """
+def weigh(scores, values, dim=0, causal=False):
+    '''Weigh.'''
+    powers = scores.exp()
+    if causal and dim == 0:
+        powers = powers.tril(diagonal=1)
+    total = powers.sum(dim=0)
+    total += 1e-9
+    weights = powers[..., :-1] / total
+    return weights @ values, -weights
+"""
+REFERENCE = """
+def weigh(s, v, dim=-1, causal=False):
+    powers = torch.exp(s - s.amax(dim=dim, keepdim=True))
+    weights = powers / powers.sum(dim=dim, keepdim=True)
+    return weights @ v, weights
+"""
+
+
+def repairs(text: str) -> dict[str, set[str]]:
+    """Line of the edited text -> kinds of the edits that make it."""
+    found: dict[str, set[str]] = {}
+    definition = Definition(text)
+    for edit in (*edits(definition), *Ingredients([REFERENCE]).edits(definition)):
+        changed = applied(text, edit).split("\n")
+        line = changed[edit.line - 1].strip() if edit.line <= len(changed) else ""
+        found.setdefault(line, set()).add(edit.kind)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("total = powers.sum(dim=(-1))", "dimension"),
+        ("total = powers.mean(dim=0)", "function"),
+        ("total = powers.sum(dim=0, keepdim=True)", "shape"),
+        ("total = powers.sum()", "argument"),
+        ("powers = scores", "call"),
+        ("powers = values.exp()", "name"),
+        ("powers = powers.tril(diagonal=2)", "constant"),
+        ("if (causal or dim == 0):", "condition"),
+        ("if causal and (dim != 0):", "comparison"),
+        ("total -= 1e-09", "operator"),
+        ("total = total + 1e-09", "in place"),
+        ("weights = powers / total", "slice"),
+        ("weights = (powers[..., :-1] * total)", "operator"),
+        ("weights = (total / powers[..., :-1])", "order"),
+        ("return weights @ values, weights", "sign"),
+        ("return weights, -weights", "operation"),
+        ("return (weights @ values)", "result"),
+        ("powers = scores.exp().sqrt()", "power"),
+        ("pass", "statement"),
+        ("def weigh(scores, values, dim=(-1), causal=False):", "constant"),
+        ("powers = torch.exp(scores - scores.amax(dim=dim, keepdim=True))", "expression"),
+    ],
+)
+def test_what_a_small_edit_is(line: str, kind: str) -> None:
+    assert kind in repairs(TEXT).get(line, set())
+
+
+def test_every_edit_leaves_code_that_python_can_read() -> None:
+    definition = Definition(TEXT)
+    found = [*edits(definition), *Ingredients([REFERENCE]).edits(definition)]
+    assert len(found) > 300
+    for edit in found:
+        ast.parse(applied(TEXT, edit))
+        assert TEXT.encode()[edit.start : edit.end].decode().startswith(edit.old) or edit.kind == "missing step"
+
+
+def test_every_kind_of_edit_has_words() -> None:
+    definition = Definition(TEXT)
+    kinds = {edit.kind for edit in (*edits(definition), *Ingredients([REFERENCE]).edits(definition))}
+    assert kinds <= KINDS.keys()
+
+
+def test_a_whole_body_is_never_put_in_place_of_another() -> None:
+    text = "def mean(x):\n    return x\n"
+    reference = "def mean(x):\n    return x.sum() / x.numel()\n"
+    made = {edit.new for edit in Ingredients([reference]).edits(Definition(text))}
+    assert "(x.sum() / x.numel())" not in made
+    assert "x.sum()" in made
+
+
+def test_text_of_any_alphabet_is_edited_at_the_right_place() -> None:
+    text = 'def f(x):\n    größe = "häß"; y = x + 1\n    return y\n'
+    changed = {applied(text, edit) for edit in edits(Definition(text)) if edit.kind == "operator"}
+    assert 'def f(x):\n    größe = "häß"; y = (x - 1)\n    return y\n' in changed
+
+
+def test_what_nobody_would_write_is_not_searched() -> None:
+    with pytest.raises(SyntaxError, match="too long to be searched"):
+        Definition("x = 1\n" * LONGEST)

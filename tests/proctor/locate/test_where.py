@@ -1,0 +1,231 @@
+"""The line of a mistake without a name is found by running, here and in the sandbox, and what is said holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from proctor import Examiner, Result
+from proctor.grading.worker import examiners_of, sandbox_for
+from proctor.inside.running import PATIENCE
+from proctor.locate.source import applied
+from proctor.marking.answers import Answers
+from proctor.marking.extraction import extract
+from proctor.marking.in_process import InProcess
+from proctor.marking.locating import Locating
+from proctor.marking.submission_marker import SubmissionMarker, mark_submission
+from proctor.marking.submissions import File
+from proctor.sandbox import Limits, Sandbox
+
+SALT = "a line"
+Mark = Callable[..., Result]
+
+RIGHT = """\
+def standardise(x, gain, eps=1e-3):
+    middle = x.mean(-1, keepdim=True)
+    centred = x - middle
+    spread = (centred ** 2).mean(-1, keepdim=True)
+    return gain * centred / (spread + eps).sqrt()
+"""
+
+
+@pytest.fixture(scope="module")
+def examiners(sample_norm: Any) -> dict[str, Examiner]:
+    return examiners_of(sample_norm.assignment(), SALT)
+
+
+@pytest.fixture(scope="module")
+def box(sample_norm: Any, examiners: dict[str, Examiner], quick_start: None) -> Iterator[Sandbox]:
+    with sandbox_for(sample_norm.assignment(), examiners, Limits(seconds=10.0, memory_mb=1024)) as box:
+        yield box
+
+
+@pytest.fixture(scope="module")
+def here(examiners: dict[str, Examiner]) -> InProcess:
+    probes = {n: {p.name: p.function for p in e.exercise.probes.values()} for n, e in examiners.items()}
+    return InProcess(probes, lambda name: examiners[name].draws)
+
+
+@pytest.fixture(params=["here", "in the sandbox"])
+def mark(request: pytest.FixtureRequest, sample_norm: Any, examiners: dict[str, Examiner]) -> Mark:
+    """Mark a submission that is given as text: the result of one exercise."""
+    runner = request.getfixturevalue("here" if request.param == "here" else "box")
+
+    def mark(text: str, name: str = "standardise", locating: Locating | None = None) -> Result:
+        files = [File("work.py", text.encode())]
+        locator = locating or Locating(reveal=True)
+        results, _, _ = mark_submission(sample_norm.assignment(), examiners, runner, files, locator)
+        return next(result for result in results if result.exercise == name)
+
+    return mark
+
+
+def changed(*changes: tuple[str, str]) -> str:
+    text = RIGHT
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    return text
+
+
+@pytest.mark.parametrize(
+    ("change", "line", "kind"),
+    [
+        (("** 2).mean(-1", "** 2).mean(-2"), 4, "dimension"),
+        (("x - middle", "x + middle"), 3, "operator"),
+        (("(spread + eps).sqrt()", "(spread - eps).sqrt()"), 5, "operator"),
+        (("(spread + eps).sqrt()", "(spread.sqrt() + eps)"), 5, "brackets"),
+        (("gain * centred", "gain * middle"), 5, "name"),
+        (("** 2", "** 3"), 4, "constant"),
+        (("eps=1e-3", "eps=1e-1"), 1, "constant"),
+        ((".sqrt()", ""), 5, "power"),
+        (("gain * centred", "centred"), 5, "missing step"),
+    ],
+)
+def test_one_change_is_found_and_told(mark: Mark, change: tuple[str, str], line: int, kind: str) -> None:
+    result = mark(changed(change))
+    assert result.state == "not_yet"
+    assert result.help == "located"
+    assert result.line == line
+    assert result.located is not None
+    assert (result.located.by, result.located.kind) == ("repair", kind)
+    assert f"One change in line {line}, `" in result.message
+    assert "makes all 3 probes agree: look at " in result.message
+
+
+def test_the_repair_is_never_shown(mark: Mark) -> None:
+    result = mark(changed(("** 2).mean(-1", "** 2).mean(-2")))
+    assert result.located is not None
+    assert result.located.new == "(-1)"
+    shown = "\n".join((result.message, *result.steps))
+    assert "(-1)" not in shown
+    assert result.steps[0] == "It is about this piece of your code: `-2`."
+    hidden = mark(changed(("** 2).mean(-1", "** 2).mean(-2")), locating=Locating())
+    assert hidden.located is not None
+    assert hidden.located.new == ""
+    assert replace(hidden, located=result.located) == result
+
+
+def test_two_changes_where_one_is_not_enough(mark: Mark) -> None:
+    """The first makes rows right, whose eps is the default; the second the stack, whose eps is given."""
+    text = changed(("eps=1e-3", "eps=1e-1"), ("spread + eps", "spread + (eps if eps != 0.1 else 1e-2)"))
+    result = mark(text)
+    assert result.help == "located"
+
+
+def test_where_the_numbers_part_if_no_change_is_found(mark: Mark) -> None:
+    """Four mistakes in one line are no small edit."""
+    result = mark(
+        changed(("gain * centred / (spread + eps).sqrt()", "(spread.cos() - eps * 7) ** gain + centred.sin()"))
+    )
+    assert result.help == "located"
+    assert result.located is not None
+    assert result.located.by == "trace"
+    assert result.line == 5
+    assert result.message.startswith(
+        "standardise: not yet (1 of 3 probes agree)\n"
+        "Look at line 5: `spread.cos()` has a value there that our right solution has nowhere, while what goes into it "
+        "is right."
+    )
+
+
+def test_numbers_are_traced_where_numbers_are_asked_for(mark: Mark) -> None:
+    text = "def count_pairs(n):\n    ordered = n * (n - 1)\n    square = ordered ** 3 + 17\n    return square - n\n"
+    result = mark(text, "count_pairs")
+    assert result.help == "located"
+    assert result.line == 3
+
+
+def test_a_helper_of_the_same_file_is_searched_too(mark: Mark) -> None:
+    text = "def spread_of(t):\n    return (t ** 2).mean(-2, keepdim=True)\n\n\n" + changed(
+        ("(centred ** 2).mean(-1, keepdim=True)", "spread_of(centred)")
+    )
+    result = mark(text)
+    assert result.line == 2
+    assert "One change in line 2, `return (t ** 2).mean(-2, keepdim=True)`, makes all 3 probes agree" in result.message
+
+
+def test_a_named_mistake_is_not_searched(mark: Mark) -> None:
+    text = "def standardise(x, gain, eps=1e-3):\n    return gain * x / ((x ** 2).mean(-1, keepdim=True) + eps).sqrt()\n"
+    result = mark(text)
+    assert (result.help, result.misconceptions, result.located) == ("named", ("not_centred",), None)
+
+
+def test_it_costs_no_points(mark: Mark, sample_norm: Any, examiners: dict[str, Examiner], here: InProcess) -> None:
+    text = changed(("eps=1e-3", "eps=1e-1"))
+    files = [File("work.py", text.encode())]
+    plain = mark_submission(sample_norm.assignment(), examiners, here, files)[0][0]
+    found = mark(text)
+    assert plain.help is None
+    assert (found.score, found.state, found.probes_passed) == (plain.score, plain.state, plain.probes_passed)
+
+
+def test_an_edit_that_never_ends_is_passed_over(mark: Mark) -> None:
+    """With `<` for `>`, or `+` for `-`, this loops for ever."""
+    text = changed(
+        ("    middle", "    n = 3\n    while n > 0:\n        n = n - 1\n    middle"), ("x - middle", "x * middle")
+    )
+    assert PATIENCE < 1
+    result = mark(text)
+    assert result.line == 6
+    assert result.located is not None
+    assert result.located.kind == "operator"
+
+
+def test_an_edit_that_ends_its_process_is_passed_over(mark: Mark, request: pytest.FixtureRequest) -> None:
+    if "here" in request.node.name:
+        pytest.skip("it would end this process")
+    text = "import os\n\n\n" + changed(
+        ("    middle", "    if gain > 1000:\n        os._exit(3)\n    middle"), ("x - middle", "x * middle")
+    )
+    result = mark(text)
+    assert result.line == 8
+
+
+def test_a_table_of_the_answers_locates_nothing_false(mark: Mark) -> None:
+    """An answer that shares nothing with the reference: what is said, if anything, is about a line that it has."""
+    text = "def standardise(x, gain, eps=1e-3):\n    return torch.rand(x.shape)\n"
+    result = mark(text)
+    assert result.located is None or result.line == 2
+
+
+def test_the_found_edit_passes_on_fresh_inputs(mark: Mark, sample_norm: Any, examiners: dict[str, Examiner]) -> None:
+    for change in (("x - middle", "x + middle"), ("(spread + eps).sqrt()", "(spread - eps).sqrt()")):
+        text = changed(change)
+        found = mark(text).located
+        assert found is not None
+        assert text.count(found.old) == 1
+        repaired = text.replace(found.old, found.new)
+        names: dict[str, Any] = {}
+        exec("import torch\n" + repaired, names)
+        for salt in ("fresh", "and fresh again"):
+            assert Examiner(sample_norm.exercise, salt).examine(names["standardise"]).state == "passed"
+
+
+def test_a_reference_without_a_text_traces_nothing(sample: Any) -> None:
+    """Its values cannot be known, so nothing may be said of them."""
+    examiners = examiners_of(sample.assignment(), SALT)
+    probes = {n: {p.name: p.function for p in e.exercise.probes.values()} for n, e in examiners.items()}
+    runner = InProcess(probes, lambda name: examiners[name].draws)
+    answers = Answers(
+        [extract(File("work.py", sample.code(square="def square(x):\n    return x.sin().cos()\n").encode()))]
+    )
+    marker = SubmissionMarker(sample.assignment(), examiners, runner, answers, locator=Locating())
+    marker.mark()
+    assert marker.results["square"].state == "not_yet"
+    assert marker.results["square"].help is None
+
+
+def test_edits_are_made_where_they_say(sample_norm: Any) -> None:
+    from proctor.locate.search import candidates
+
+    found = candidates({"work.py": "\n\n" + RIGHT}, [])
+    for candidate in found:
+        ((_, edit),) = candidate.edits
+        assert 3 <= edit.line <= 7
+        before, after = ("\n\n" + RIGHT).split("\n"), applied("\n\n" + RIGHT, edit).split("\n")
+        first = next(i for i, (a, b) in enumerate(zip(before, after, strict=False), 1) if a != b)
+        assert first <= edit.line <= first + 1

@@ -1,0 +1,78 @@
+"""What is said of a place holds: an edit that was found makes all probes agree on inputs that nobody looked at.
+
+The answers are some of those that we keep; `benchmarks/locating.py` looks at all of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proctor import Examiner, Result
+from proctor.locate import where
+from proctor.marking.answers import Answers
+from proctor.marking.extraction import extract
+from proctor.marking.locating import Locating
+from proctor.marking.submissions import File, read
+from qkv import exercises
+from qkv.checking import judged_in_process
+from qkv.kept_answers import KeptAnswer, kept
+
+ANSWERS = Path(__file__).parent / "answers"
+SALTS = ("fresh", "and fresh again")
+ONE_IN = 12  # of the files: the search takes its time
+
+
+def is_chosen(path: Path) -> bool:
+    return hashlib.sha256(path.relative_to(ANSWERS).as_posix().encode()).digest()[1] % ONE_IN == 0
+
+
+FILES = [
+    pytest.param(path, list(answers), id=f"{path.parents[1].name}/{path.stem}")
+    for path, answers in groupby(kept(ANSWERS, "wrong"), key=lambda answer: answer.path)
+    if is_chosen(path)
+]
+
+
+def judged(file: File, names: list[str], salt: str, locating: Locating | None = None) -> dict[str, Result]:
+    examiners = {name: Examiner(exercises.find(name), salt) for name in names}
+    return {r.exercise: r for r in judged_in_process(Answers([extract(file)]), names, examiners, locating)}
+
+
+@pytest.mark.parametrize(("path", "answers"), FILES)
+def test_a_found_edit_is_right_on_fresh_inputs(
+    path: Path, answers: list[KeptAnswer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repaired: dict[str, str] = {}
+    text = path.read_text("utf-8")
+    told = where.told_repair
+
+    def noting(result: Result, texts: Any, found: Any, reveal: bool) -> Result:
+        sources = {label: one.source for label, one in texts.items()}
+        edited = text
+        for label, new in found.candidate.cells(sources).items():
+            old = sources[label].strip("\n")
+            assert edited.count(old) == 1
+            edited = edited.replace(old, new.strip("\n"))
+        repaired[result.exercise] = edited
+        return told(result, texts, found, reveal)
+
+    monkeypatch.setattr(where, "told_repair", noting)
+    names = [name for name in exercises.names() if name in {answer.exercise for answer in answers}]
+    results = judged(read(path.name, path), names, "kept answers", Locating())
+    lines = text.split("\n")
+    for name, result in results.items():
+        if result.located is None:
+            continue
+        assert result.help == "located"
+        assert result.line is not None
+        assert lines[result.line - 1].strip(), "a line of the student's own"
+        assert not result.misconceptions
+        assert result.located.new == ""
+        for salt in SALTS if name in repaired else ():
+            again = judged(File(path.name, repaired[name].encode()), names, salt)[name]
+            assert again.state == "passed", f"{result.message}\n{repaired[name]}"
