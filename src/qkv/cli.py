@@ -48,7 +48,7 @@ class Seconds(click.FloatRange):
 def main() -> None:
     """QKV: build the Transformer from scratch.
 
-    Students need start, check, hint and status; instructors grade and export; authors lint, build and book.
+    Students need start, check, hint, status, watch, update and hand-in; instructors grade and export; authors lint, build and book.
     """
 
 
@@ -96,6 +96,24 @@ def status() -> None:
     from qkv import progress
 
     click.echo(progress.status_text())
+
+
+@main.command()
+@click.option("--no-pull", is_flag=True, help="The newest edition is here already: only put the answers into it.")
+def update(no_pull: bool) -> None:
+    """Bring the newest edition of the course, with your answers in it.
+
+    Before anything changes, all of notebooks/ is copied to kept/DATE_TIME/. Then git gets the newest edition, and what
+    you wrote is put into it: answers by the names of their functions and classes, cells of your own where they were.
+    You can run it any number of times; copies that were kept are never touched.
+
+    If git cannot go on (you changed other files of the course, or committed), your notebooks are put back as they were,
+    and you are told what to do.
+    """
+    from qkv import progress
+    from qkv import update as newer
+
+    sys.exit(newer.update(course(progress.course_here()), pull=not no_pull, say=click.echo))
 
 
 @main.command()
@@ -249,6 +267,15 @@ def checkable(path: Path) -> list[Path]:
     if path.suffix not in {".ipynb", ".py"}:
         raise click.UsageError(f"{path} is neither a notebook (.ipynb) nor a .py file.")
     return [path]
+
+
+def course(here: Path | None) -> Path:
+    """The course that we are in, or else the one that this command was installed from."""
+    from qkv.serve import NOTEBOOKS, ROOT
+
+    if here is None and not NOTEBOOKS.is_dir():
+        raise click.UsageError("Run this in the folder of your clone of the course: the one that has notebooks/.")
+    return here or ROOT
 
 
 def notebooks_and_scripts(folder: Path) -> list[Path]:
