@@ -19,7 +19,7 @@ import torch
 from proctor import Examiner, Result
 from proctor.answers import Answers
 from proctor.evasion import hidden_calls
-from proctor.extraction import Definition, definitions_in, extract
+from proctor.extraction import Definition, Problem, definitions_in, extract
 from proctor.in_process import InProcess
 from proctor.observe import Observation
 from proctor.paper import Paper
@@ -151,25 +151,42 @@ def check_paths(paths: Sequence[Path]) -> int:
     """Check what notebooks and Python files define, as the grader does.
 
     Returns:
-        the exit code: 0 if all that is started passes.
+        the exit code: 0 if all that is started passes, and every file could be read.
     """
-    results = [result for path in paths for result in check_file(path)]
+    results: list[Result] = []
+    problems: list[Problem] = []
+    for path in paths:
+        found, unread = check_file(path)
+        results += found
+        problems += unread
+    for sentence in untold(problems, results):
+        print(sentence)
     for result in results:
         print(terminal.text(result, colour=terminal.takes_colour()), end="\n\n")
         progress.record(result)
+    print(in_numbers(results) or "No exercise found.")
+    fine = {result.state for result in results} <= {"passed", "not_started"}
+    return 0 if results and fine and not problems else 1
+
+
+def untold(problems: Sequence[Problem], results: Sequence[Result]) -> list[str]:
+    """What could not be read, but for what a card says already."""
+    return [p.sentence for p in problems if not any(p.sentence in result.message for result in results)]
+
+
+def in_numbers(results: Sequence[Result]) -> str:
+    """`3 passed, 1 not yet`."""
     counts = Counter(result.state for result in results)
-    print(", ".join(f"{counts[state]} {IN_WORDS[state]}" for state in STATES if counts[state]) or "No exercise found.")
-    return 0 if results and set(counts) <= {"passed", "not_started"} else 1
+    return ", ".join(f"{counts[state]} {IN_WORDS[state]}" for state in STATES if counts[state])
 
 
-def check_file(path: Path) -> list[Result]:
-    """The results of one file. A cell that cannot be read is told, and spoils only itself."""
+def check_file(path: Path) -> tuple[list[Result], tuple[Problem, ...]]:
+    """The results of one file, and what of it cannot be read. A cell with a syntax error spoils only itself: an
+    exercise that it was to define is stopped by it."""
     source = extract(read(path.name, path))
-    for problem in source.problems:
-        print(problem.sentence)
     answers = Answers([source])
-    names = [name for name in exercises.names() if answers.makes(0, name)]
-    return judged_in_process(answers, names, {name: _examiner(name) for name in names})
+    names = [n for n in exercises.names() if answers.makes(0, n) or any(p.mentions(n) for p in source.problems)]
+    return judged_in_process(answers, names, {name: _examiner(name) for name in names}), source.problems
 
 
 def judged_in_process(answers: Answers, names: Sequence[str], examiners: Mapping[str, Examiner]) -> list[Result]:

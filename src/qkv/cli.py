@@ -70,7 +70,8 @@ def start(no_browser: bool, port: int | None) -> None:
 def check(paths: tuple[Path, ...]) -> None:
     """Check notebooks or .py files, as check() does in the notebook.
 
-    A folder stands for the notebooks and .py files in it. The exit code is 0 when all that is started passes.
+    A folder stands for the notebooks and .py files in it. The exit code is 0 when all that is started passes;
+    it is 1 if an answer does not pass, or if something cannot be read, such as a cell with a syntax error.
     """
     files = [file for path in paths for file in checkable(path)]
 
@@ -96,6 +97,44 @@ def status() -> None:
     from qkv import progress
 
     click.echo(progress.status_text())
+
+
+@main.command()
+@click.argument("path", type=click.Path(path_type=Path))
+def watch(path: Path) -> None:
+    """Check a notebook or .py file now and on every save, until Ctrl-C.
+
+    For people who like an editor: leave it running in a terminal beside it. Each time, it says what is new.
+    """
+    files = checkable(path)
+    if len(files) != 1 or path.is_dir():
+        raise click.UsageError(f"{path} is a folder. Name one notebook or .py file.")
+
+    from qkv import watching
+
+    sys.exit(watching.watch(path, say=click.echo))
+
+
+@main.command("hand-in")
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATH]...")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="The file; hand-in-DATE.zip unless said.")
+def hand_in(paths: tuple[Path, ...], out: Path | None) -> None:
+    """Check as the grader will, and write one file to hand in.
+
+    Takes what you name, or all notebooks and .py files in notebooks/, as one submission. Answers are checked on fresh
+    inputs, as in a graded run. Then the files that have an answer are put into one zip file for your LMS; that is
+    done also if some answers do not pass yet. The exit code is 0 if all that you began passes.
+    """
+    from qkv import progress
+
+    chosen = paths or (course(progress.course_here()) / "notebooks",)
+    files = [file for path in chosen for file in checkable(path)]
+    if out is not None and out.suffix != ".zip":
+        raise click.UsageError(f"--out names a zip file; {out} does not end in .zip.")
+
+    from qkv import handing_in
+
+    sys.exit(handing_in.hand_in(files, out, say=click.echo))
 
 
 @main.command()

@@ -200,10 +200,10 @@ def test_the_format_before_that() -> None:
     assert bound(File("a.ipynb", json.dumps({"worksheets": [{"cells": cells}], "nbformat": 3}).encode())) == ["f"]
 
 
-def test_only_code_cells_count_and_are_counted() -> None:
+def test_only_code_cells_are_read_and_all_are_counted() -> None:
     cells = [{"cell_type": "markdown", "source": "# a = 1"}, {"cell_type": "code", "source": "b = 2"}]
     (definition,) = extract(File("w.ipynb", json.dumps({"cells": cells}).encode())).definitions
-    assert definition.place == "cell 1 of w.ipynb"
+    assert definition.place == "cell 2 of w.ipynb"  # as JupyterLab counts
 
 
 @pytest.mark.parametrize(
