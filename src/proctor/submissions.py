@@ -108,7 +108,7 @@ def collect(root: Path, but: Path | None = None) -> Class:
 
 
 def walk(place: Path, unread: list[File]) -> Iterator[tuple[str, Path]]:
-    """The notebooks, Python files and archives at a place, as (name, path). Folders that cannot be read are added to `unread`."""
+    """What a place holds to be read, as (name, path). Folders that cannot be read are added to `unread`."""
 
     def note(error: OSError) -> None:
         name = legible(Path(error.filename).relative_to(place.parent).as_posix())

@@ -48,7 +48,8 @@ class Seconds(click.FloatRange):
 def main() -> None:
     """QKV: build the Transformer from scratch.
 
-    Students need start, check, hint, status, watch, update and hand-in; instructors grade and export; authors lint, build and book.
+    Students need start, check, hint, status, watch, update and hand-in; instructors grade and export; authors lint,
+    build and book.
     """
 
 

@@ -1,4 +1,4 @@
-"""A zip file as a submission: what is in it is read as if it lay in a folder, and nothing that it claims is believed."""
+"""A zip file as a submission: it is read as if it were a folder, and nothing that it claims is believed."""
 
 from __future__ import annotations
 

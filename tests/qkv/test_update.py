@@ -1,4 +1,4 @@
-"""`qkv update`: whatever a student wrote is there afterwards, in its place and in a dated copy, however often it runs."""
+"""`qkv update`: what a student wrote is there afterwards, in its place and in a dated copy, however often it runs."""
 
 from __future__ import annotations
 
