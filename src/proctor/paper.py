@@ -247,7 +247,7 @@ class Paper:
         if called:
             seen = {probe: replace(o, called=(*o.called, *called)) for probe, o in seen.items()}
             seen = seen or {"while loading": Observation(None, called=called)}
-        result = examiner.verdict(seen, seconds)
+        result = examiner.verdict(seen, seconds, begun=self._begun(name, given.home))
         if stopped is None or result.state == "passed":
             if result.misconception is not None:
                 self.recognised[name] = given, seen
@@ -258,6 +258,10 @@ class Paper:
         return replace(
             result, state="stopped", misconception=None, explanations=(why,), situation="", evidence=(), help=None
         )
+
+    def _begun(self, name: str, home: int) -> bool:
+        """Is there more than the stub?"""
+        return any(name in d.binds and not d.is_stub and not d.is_import for d in self.cut(home, name).definitions)
 
     def _absent(self, name: str) -> Result:
         """No readable file defines it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import linecache
 import textwrap
 import time
 from collections import Counter
@@ -21,7 +22,7 @@ from proctor.answers import Answers
 from proctor.evasion import hidden_calls
 from proctor.extraction import Definition, Problem, definitions_in, extract
 from proctor.in_process import InProcess
-from proctor.observe import Observation
+from proctor.observe import Observation, file_of
 from proctor.paper import Paper
 from proctor.report import terminal
 from proctor.result import IN_WORDS, STATES, Explanation
@@ -75,15 +76,17 @@ def judged(name: str, answer: Callable[..., Any], examiner: Examiner) -> Result:
     """The verdict on an answer as it lives in this process, by the grader's own rule: first with the parts that it
     builds on as they are; if that is not right, with the reference's, so that an earlier mistake costs nothing."""
     withheld = answers_of_the_course(name)
-    hidden = hidden_calls(source_of(answer), examiner.exercise.forbid)
+    text = source_of(answer)
+    hidden = hidden_calls(text, examiner.exercise.forbid)
     if hidden:
         return examiner.verdict({"its text": Observation(None, called=hidden)})
-    own = examiner.examine(answer, withheld)
+    begun = any(not d.is_stub for d in text if name in d.binds)
+    own = examiner.examine(answer, withheld, begun)
     parts = used_parts(name, answer)
     if own.state == "passed" or not parts:
         return own
     with stand_ins(answer, parts):
-        again = examiner.examine(answer, withheld)
+        again = examiner.examine(answer, withheld, begun)
     return own if again.score < own.score else again
 
 
@@ -97,12 +100,18 @@ def answers_of_the_course(name: str) -> dict[tuple[str, str], str]:
 
 
 def source_of(answer: Any) -> tuple[Definition, ...]:
-    """The definition of an answer as text, if that can be had."""
+    """The definition of an answer as text, if that can be had.
+
+    `inspect` finds no class of a notebook, but the lines of every cell are kept for tracebacks.
+    """
+    name = getattr(answer, "__name__", "")
     try:
-        text = textwrap.dedent(inspect.getsource(answer))
-        return tuple(definitions_in("", text))
+        text = "".join(linecache.getlines(file_of(answer))) or textwrap.dedent(inspect.getsource(answer))
+        found = definitions_in("", text)
     except (OSError, TypeError, SyntaxError, ValueError):
         return ()
+    line = min((code.co_firstlineno for code in codes_of(answer)), default=0)
+    return tuple(d for d in found if name in d.binds or d.line <= line <= d.line + d.text.count("\n"))
 
 
 def used_parts(name: str, answer: Any) -> dict[str, Any]:
