@@ -54,7 +54,7 @@ def section(home: Path, students: int, their_students: int) -> list[str]:
         f"- The floor, all probes on the reference in one process without isolation, comparison or reports, is "
         f"{floor:.4f} s. One worker takes {alone.each / floor:.1f} × that.",
         "- Verdicts that are true to the answer as it is written: " + "; ".join(row.truth() for row in rows[1:]) + ".",
-        "  (Their tests fail a right answer that calls an earlier one which is wrong. `qkv grade` lets it sit again,",
+        "  (Their tests fail a right answer that calls an earlier one which is wrong. `qkv grade` runs it again,",
         "  with a right one in its place.)",
     ]
 

@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 
 from proctor import Examiner, Result
-from proctor.answers import Answers
-from proctor.extraction import extract
-from proctor.marking import Marker, sandbox_for
+from proctor.grading.worker import sandbox_for
+from proctor.marking.answers import Answers
+from proctor.marking.extraction import extract
+from proctor.marking.submission_marker import mark_submission
+from proctor.marking.submissions import read
 from proctor.sandbox import Limits, Sandbox
-from proctor.submissions import read
 from qkv import exercises
 from qkv.assignments import assignment
 from qkv.checking import judged, judged_in_process
@@ -57,7 +58,7 @@ def test_one_judge(
 ) -> None:
     names = tuple(answer.exercise for answer in answers)
     file = read(path.name, path)
-    in_sandbox, _, _ = Marker(assignment(names), examiners, box).mark([file])
+    in_sandbox, _, _ = mark_submission(assignment(names), examiners, box, [file])
     here = judged_in_process(Answers([extract(file)]), [r.exercise for r in in_sandbox], examiners)
     assert [told(r) for r in here] == [told(r) for r in in_sandbox]
     live = {a.exercise: judged(a.exercise, a.implementation, examiners[a.exercise]) for a in answers}

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from proctor.sandbox import launch
+
 SRC = Path(__file__).resolve().parents[1] / "src"
 CHAPTERS = Path(__file__).resolve().parents[1] / "book" / "chapters"
 OURS = ("qkv", "proctor")
@@ -33,8 +35,10 @@ RULES = {
     "qkv.authoring": Rule(ours=("qkv.authoring", "qkv.exercises"), others=None),
     "proctor": Rule(ours=("proctor",), others=None),
 }
-# The sandbox's child loads these very files, beside student code: nothing of the trusted side may come with them.
-CHILD_SIDE = ("inputs", "observe", "forbid", "kernels", "properties", "importing", "inert", "running")
+# These exist in the sandbox's child, beside student code: nothing of the trusted side may come with them.
+CHILD_SIDE = ("proctor.inside", "proctor.forbid")
+# The layers of the grading engine: each may import those before it, and what stands beside them.
+LAYERS = ("proctor.examining", "proctor.marking", "proctor.grading")
 
 
 def imports(source: str, module: str, is_package: bool = False) -> set[str]:
@@ -89,11 +93,28 @@ def test_a_package_imports_only_what_its_rule_allows(package: str) -> None:
     assert not wrong, f"{package} may import {RULES[package]}; these modules import more: {wrong}"
 
 
-@pytest.mark.parametrize("name", CHILD_SIDE)
-def test_what_the_sandbox_loads_brings_torch_and_itself_only(name: str) -> None:
-    rule = Rule(ours=tuple(f"proctor.{other}" for other in CHILD_SIDE))
-    path = SRC / "proctor" / f"{name}.py"
-    assert violations(path.read_text("utf-8"), f"proctor.{name}", rule) == set()
+@pytest.mark.parametrize("package", CHILD_SIDE)
+def test_what_the_sandbox_loads_brings_torch_and_itself_only(package: str) -> None:
+    rule = Rule(ours=CHILD_SIDE, others=("torch", "cloudpickle"))
+    wrong = {
+        module: found
+        for module, path in modules(package)
+        if (found := violations(path.read_text("utf-8"), module, rule, path.name == "__init__.py"))
+    }
+    assert not wrong
+    assert {module for module, _ in modules(package)} <= launch.sources().keys()
+
+
+@pytest.mark.parametrize("package", LAYERS)
+def test_a_layer_imports_none_above_it(package: str) -> None:
+    above = LAYERS[LAYERS.index(package) + 1 :]
+    wrong = {
+        (module, name)
+        for module, path in modules(package)
+        for name in imports(path.read_text("utf-8"), module, path.name == "__init__.py")
+        if within(name, above)
+    }
+    assert not wrong
 
 
 def test_a_chapter_builds_on_earlier_chapters_only() -> None:

@@ -16,7 +16,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from proctor import similarity
+from proctor.grading import similarity
 from proctor.sandbox import describe
 from qkv import authoring, check
 from qkv.cli import main

@@ -1,18 +1,42 @@
 """Proctor: a grading engine. It knows what an exercise is and what agreement is; it knows nothing of any subject.
 
-exercise    what an exercise is: a reference, probes, named mistakes
-inputs      fresh inputs, named by keys, salted in graded runs
-observe     run one probe on one implementation
-compare     do two observations agree?
-diagnose    the verdict, and which mistake it is
-forbid      what may not be called
-properties  probes that many exercises share
-result      the one result; `report` renders it
-sandbox     where untrusted code runs
+Three layers, each built on the one before:
+
+examining   one answer: what an exercise is, whether an answer agrees with the reference, which mistake it makes
+    exercise    a reference, probes, named mistakes
+    compare     do two observations agree?
+    diagnose    the verdict, and which mistake it is
+    result      the one result; `report` renders it
+    mutate      the proof of an exercise: small damages to the reference are noticed
+marking     one submission: which answers it has, how they are run, what comes of each
+    submissions files that were handed in
+    extraction  what a notebook or a Python file defines
+    answers     an answer with all that it uses, cut out of a student's files
+    assignment  what is asked, and what may be imported
+    submission_marker   which answers run together, which run again, the verdicts
+    probe_pickle    probes as bytes that the sandbox can load
+    in_process  run a submission in this process (`qkv check` does)
+grading     a class
+    grade       all submissions of a class, and the reports about them
+    worker      what one process does: mark one submission after another
+    engines     where workers are: processes on this machine, a Dask cluster
+    journal     a run that was interrupted goes on
+    similarity  which submissions are alike
+
+Beside them:
+
+inside      what exists beside student code, wherever that runs: in a notebook, in `qkv check`, in the sandbox
+forbid      what may not be called, and how that is noticed
+sandbox     where untrusted code runs: the trusted side; its note says what is promised
+report      one result, many renderings
+
+Which process runs what while a class is graded: the command runs `grading.grade` and `report`; each worker, forked from
+it, runs `grading.worker`, `marking`, `examining` and `sandbox`; a zygote, started by its worker behind walls, and the
+child that it forks for each submission have `inside` and `forbid`, and nothing else of ours.
 """
 
-from proctor.diagnose import Examiner
-from proctor.exercise import Exercise
-from proctor.result import Result
+from proctor.examining.diagnose import Examiner
+from proctor.examining.exercise import Exercise
+from proctor.examining.result import Result
 
 __all__ = ["Examiner", "Exercise", "Result"]

@@ -1,6 +1,6 @@
 """The course's exercises as something that can be judged: what is handed out, and what may be imported where.
 
-While a chapter is sat, a submission may import the parts that earlier chapters built, and nothing of its own or of
+While a chapter is marked, a submission may import the parts that earlier chapters built, and nothing of its own or of
 later chapters.
 """
 
@@ -9,11 +9,11 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from proctor.assignment import Assignment, Sheet
+from proctor.marking.assignment import Assignment, ExerciseSheet
 from qkv import exercises, model
 
 TITLE = "QKV"
-HELPS = ("expect",)  # modules of qkv.model that are no chapter, but that chapters import
+PUBLIC_MODULES = ("expect",)  # modules of qkv.model that are no chapter, but that chapters import
 SETUP = """\
 import math
 import torch
@@ -43,7 +43,7 @@ INERT = ("qkv.figures", "qkv.tasks")
 
 def assignment(chosen: tuple[str, ...] | None = None) -> Assignment:
     """The course, or some exercises of it, as something that can be graded."""
-    texts = {f"qkv.model.{name}": source_of(name) for name in HELPS}
+    texts = {f"qkv.model.{name}": source_of(name) for name in PUBLIC_MODULES}
     earlier: dict[str, str] = {}
     sheets = []
     for stem, found in exercises.chapters().items():
@@ -51,7 +51,7 @@ def assignment(chosen: tuple[str, ...] | None = None) -> Assignment:
         names = tuple(e.name for e in found)
         module, source = f"qkv.model.{stem}", source_of(stem)
         if graded:
-            sheets.append(Sheet(title_of(stem), graded, names, module, source, dict(texts), dict(earlier)))
+            sheets.append(ExerciseSheet(title_of(stem), graded, names, module, source, dict(texts), dict(earlier)))
         texts[module] = source
         earlier |= dict.fromkeys(names, module)
     return Assignment(TITLE, tuple(sheets), SETUP, {"qkv": COURSE, "qkv.model": ""}, INERT)

@@ -12,7 +12,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
-from proctor.extraction import definitions_in
+from proctor.marking.extraction import definitions_in
 
 Notebook = dict[str, Any]
 Cell = dict[str, Any]

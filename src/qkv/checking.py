@@ -18,15 +18,15 @@ from typing import Any
 import torch
 
 from proctor import Examiner, Result
-from proctor.answers import Answers
-from proctor.evasion import hidden_calls
-from proctor.extraction import Definition, Problem, definitions_in, extract
-from proctor.in_process import InProcess
-from proctor.observe import Observation, file_of
-from proctor.paper import Paper
+from proctor.examining.result import IN_WORDS, STATES, Explanation
+from proctor.forbid.scan import hidden_calls
+from proctor.inside.observe import Observation, file_of
+from proctor.marking.answers import Answers
+from proctor.marking.extraction import Definition, Problem, definitions_in, extract
+from proctor.marking.in_process import InProcess
+from proctor.marking.submission_marker import SubmissionMarker
+from proctor.marking.submissions import read
 from proctor.report import terminal
-from proctor.result import IN_WORDS, STATES, Explanation
-from proctor.submissions import read
 from qkv import exercises, progress
 from qkv.assignments import assignment
 
@@ -202,9 +202,9 @@ def judged_in_process(answers: Answers, names: Sequence[str], examiners: Mapping
     """The verdicts on some answers of one student by the grader's schedule, without its walls."""
     probes = {name: {p.name: p.function for p in e.exercise.probes.values()} for name, e in examiners.items()}
     runner = InProcess(probes, lambda name: examiners[name].draws)
-    paper = Paper(assignment(tuple(names)), examiners, runner, answers)
-    paper.mark()
-    return [paper.results[name] for name in names]
+    marker = SubmissionMarker(assignment(tuple(names)), examiners, runner, answers)
+    marker.mark()
+    return [marker.results[name] for name in names]
 
 
 class Hint(str):

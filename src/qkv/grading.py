@@ -10,11 +10,12 @@ from pathlib import Path
 
 import click
 
-from proctor.engines.local import Local
-from proctor.grade import Engine, Outcome, Plan, grade_class, salt_of
+from proctor.grading.engines.local import Local
+from proctor.grading.grade import Engine, Outcome, grade_class, salt_of
+from proctor.grading.worker import Plan
+from proctor.marking.submissions import collect
 from proctor.report import lms
 from proctor.sandbox import Fault, Limits, Refused, choose
-from proctor.submissions import collect
 from qkv import exercises
 from qkv.assignments import assignment
 
@@ -88,7 +89,7 @@ def engine_named(engine: str, jobs: int | None, scheduler: str | None) -> Engine
     if engine == "local":
         return Local(jobs)
     try:
-        from proctor.engines.cluster import Cluster
+        from proctor.grading.engines.cluster import Cluster
     except ImportError:
         raise click.UsageError("--engine dask needs an extra package: pip install 'qkv-course[cluster]'") from None
     return Cluster(scheduler, jobs, say)

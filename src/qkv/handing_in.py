@@ -9,10 +9,10 @@ from datetime import date
 from pathlib import Path
 
 from proctor import Examiner
-from proctor.answers import Answers
-from proctor.extraction import Source, extract_all
+from proctor.marking.answers import Answers
+from proctor.marking.extraction import Source, extract_all
+from proctor.marking.submissions import read
 from proctor.report import terminal
-from proctor.submissions import read
 from qkv import exercises
 from qkv.checking import in_numbers, judged_in_process, untold
 
@@ -54,10 +54,10 @@ def hand_in(paths: Sequence[Path], out: Path | None = None, say: Say = print) ->
 
 def is_begun(answers: Answers, name: str) -> bool:
     """Does a file define this exercise, and more than its stub?"""
-    home = answers.home(name)
-    if home is None or not answers.makes(home, name):
+    file = answers.file_index(name)
+    if file is None or not answers.makes(file, name):
         return False
-    return not all(d.is_stub or d.is_import for d in answers.sources[home].definitions if name in d.binds)
+    return not all(d.is_stub or d.is_import for d in answers.sources[file].definitions if name in d.binds)
 
 
 def has_work(source: Source, begun: Sequence[str]) -> bool:

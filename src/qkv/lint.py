@@ -25,11 +25,12 @@ from typing import Any
 
 from tqdm import tqdm
 
-from proctor import Examiner, Exercise, portable
-from proctor.compare import Known
-from proctor.inputs import Replay, drawing
-from proctor.mutate import Survey, survey
-from proctor.observe import observe
+from proctor import Examiner, Exercise
+from proctor.examining.compare import Known
+from proctor.examining.mutate import Survey, survey
+from proctor.inside.inputs import Replay, drawing
+from proctor.inside.observe import observe
+from proctor.marking import probe_pickle
 from qkv import exercises
 from qkv.authoring.course import AuthoringError, Chapter, Course
 from qkv.authoring.definitions import definition
@@ -162,8 +163,8 @@ def form(exercise: Exercise) -> Iterator[str]:
     except AuthoringError as error:
         yield str(error)
     try:
-        portable.check(exercise)
-    except portable.NotPortable as error:
+        probe_pickle.check(exercise)
+    except probe_pickle.NotPortable as error:
         yield str(error)
 
 

@@ -14,7 +14,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from proctor.result import IN_WORDS, Result
+from proctor.examining.result import IN_WORDS, Result
 from qkv import exercises
 
 BAR = 20

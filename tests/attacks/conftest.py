@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from proctor import Examiner, Result
-from proctor.portable import dumps
-from proctor.running import Cell, Job
-from proctor.sandbox import Limits, Sandbox, Sitting, describe, launch
+from proctor.inside.running import Cell, Job
+from proctor.marking.probe_pickle import dumps
+from proctor.sandbox import Limits, Run, Sandbox, describe, launch
 from qkv.exercises import of_chapter
 
 SALT = secrets.token_hex(16)
@@ -54,8 +54,8 @@ class OrdinaryUser:
     def start(self) -> None:
         self.ask("start")
 
-    def sit(self, **options: Any) -> Sitting:
-        return self.ask("sit", **options)
+    def run(self, **options: Any) -> Run:
+        return self.ask("run", **options)
 
     @property
     def pid(self) -> int:
@@ -77,17 +77,17 @@ class Exam:
     box: Sandbox | OrdinaryUser
     examiners: dict[str, Examiner] = field(default_factory=dict)
 
-    def sit(self, source: str, seconds: float | None = None, only: str | None = None) -> Sitting:
+    def run(self, source: str, seconds: float | None = None, only: str | None = None) -> Run:
         chosen = {name: x.exercise for name, x in self.examiners.items() if only in (None, name)}
         job = Job(
             [Cell("cell 1 of attack.ipynb", source)],
             exercises={name: list(exercise.probes) for name, exercise in chosen.items()},
             forbid={name: exercise.forbid for name, exercise in chosen.items()},
         )
-        return self.box.sit(job=job, seconds=seconds)
+        return self.box.run(job=job, seconds=seconds)
 
-    def results(self, sitting: Sitting) -> dict[str, Result]:
-        return {name: self.examiners[name].verdict(seen) for name, seen in sitting.outcomes.items()}
+    def results(self, run: Run) -> dict[str, Result]:
+        return {name: self.examiners[name].verdict(seen) for name, seen in run.outcomes.items()}
 
 
 def examiners() -> dict[str, Examiner]:

@@ -168,9 +168,9 @@ def similarity_scores(q, k):
 
 def test_honest_code_may_silence_its_prints(exam):
     exam.box.start()
-    sitting = exam.sit(SILENCED, only="similarity_scores")
-    assert {name: result.state for name, result in exam.results(sitting).items()} == {"similarity_scores": "passed"}
-    assert sitting.output == ""
+    run = exam.run(SILENCED, only="similarity_scores")
+    assert {name: result.state for name, result in exam.results(run).items()} == {"similarity_scores": "passed"}
+    assert run.output == ""
 
 
 @pytest.mark.parametrize("path", ATTACKS, ids=lambda path: path.stem)
@@ -180,23 +180,23 @@ def test_attack(path: Path, exam, host: Host, salt: str, right: str, root: Path)
     exam.box.start()
     before, processes = host.state(), sandboxed()
 
-    sitting = exam.sit(source, seconds_of(source))
-    assert "LEAK" not in sitting.output
-    results = exam.results(sitting)
+    run = exam.run(source, seconds_of(source))
+    assert "LEAK" not in run.output
+    results = exam.results(run)
     if expected == "less than full marks":
         assert all(result.score < 1 for result in results.values())
     else:
         assert {name: result.score for name, result in results.items() if result.score > 0} == {}
-    if sitting.stopped is None:
-        assert not expected.startswith("stopped"), sitting
+    if run.stopped is None:
+        assert not expected.startswith("stopped"), run
     else:
-        assert sitting.stopped.reason in reasons(expected), sitting.stopped
-        assert re.fullmatch(r"The code .*\.|What came back .*\.", sitting.stopped.detail, re.DOTALL)
+        assert run.stopped.reason in reasons(expected), run.stopped
+        assert re.fullmatch(r"The code .*\.|What came back .*\.", run.stopped.detail, re.DOTALL)
     for result in results.values():
         assert result.state != "passed"
         assert all(c.isprintable() or c in "\n\t" for c in result.message)
 
-    after = exam.sit(f"# {MARKER}\n{right}", only="similarity_scores")  # whoever comes next
+    after = exam.run(f"# {MARKER}\n{right}", only="similarity_scores")  # whoever comes next
     assert {name: result.state for name, result in exam.results(after).items()} == {"similarity_scores": "passed"}
     assert after.stopped is None
     assert host.state() == before

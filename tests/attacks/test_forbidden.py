@@ -104,9 +104,9 @@ def heads(q, k, v):
 @pytest.mark.parametrize("spelling", SOFTMAX)
 def test_softmax_by_any_spelling(spelling, exam):
     source = f"{PREPARATION}\ndef softmax(scores, dim):\n    return {SOFTMAX[spelling]}\n"
-    sitting = exam.sit(source, only="softmax")
-    result = exam.results(sitting)["softmax"]
-    assert sitting.stopped is None
+    run = exam.run(source, only="softmax")
+    result = exam.results(run)["softmax"]
+    assert run.stopped is None
     assert result.score == 0
     if spelling != "other thread":  # no thread can be started at all
         assert result.message.splitlines()[1] == (
@@ -117,9 +117,9 @@ def test_softmax_by_any_spelling(spelling, exam):
 @pytest.mark.parametrize("spelling", ATTENTION)
 def test_fused_attention_by_any_spelling(spelling, exam):
     source = f"{PREPARATION}\n{KEPT}\ndef soft_lookup(q, k, v):\n    return {ATTENTION[spelling]}\n"
-    sitting = exam.sit(source, only="soft_lookup")
-    result = exam.results(sitting)["soft_lookup"]
-    assert sitting.stopped is None
+    run = exam.run(source, only="soft_lookup")
+    result = exam.results(run)["soft_lookup"]
+    assert run.stopped is None
     assert result.score == 0
     assert "which this exercise asks you to do without." in result.message
 
@@ -128,7 +128,7 @@ def test_what_one_exercise_forbids_is_there_for_the_next(exam, right):
     source = (
         f"{right}\nimport torch\ndef soft_lookup(q, k, v):\n    return torch.softmax(similarity_scores(q, k), -1) @ v\n"
     )
-    results = exam.results(exam.sit(source))
+    results = exam.results(exam.run(source))
     assert {name: result.state for name, result in results.items()} == {
         "softmax": "passed",
         "similarity_scores": "passed",

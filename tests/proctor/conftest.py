@@ -1,4 +1,4 @@
-"""Material that tests of grading share: a small school, and one sandbox for all of them."""
+"""Material that tests of grading share: a sample assignment, and one sandbox for all of them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 
-from proctor.grade import Plan, marker, rest, salt_of
+from proctor.grading.grade import salt_of
+from proctor.grading.worker import Plan, close_sandbox, prepared, sandbox_of
+from proctor.marking.submission_marker import mark_submission
+from proctor.marking.submissions import File
 from proctor.sandbox import Limits, launch
-from proctor.submissions import File
 
 
 def load(name: str) -> ModuleType:
@@ -28,13 +30,13 @@ def load(name: str) -> ModuleType:
 
 
 @pytest.fixture(scope="session")
-def school() -> Any:
-    return load("school")
+def sample() -> Any:
+    return load("sample_assignment")
 
 
 @pytest.fixture(scope="session")
-def plan(school: Any) -> Plan:
-    return Plan(school.assignment, (None,), salt_of(1), Limits(seconds=4.0, memory_mb=512))
+def plan(sample: Any) -> Plan:
+    return Plan(sample.assignment, (None,), salt_of(1), Limits(seconds=4.0, memory_mb=512))
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +53,10 @@ def mark(plan: Plan, quick_start: None) -> Iterator[Any]:
 
     def mark(*files: File | str) -> dict[str, Any]:
         handed_in = [File("work.py", file.encode()) if isinstance(file, str) else file for file in files]
-        results, mark.notes, mark.code = marker(plan).mark(handed_in)  # type: ignore[attr-defined]
+        results, mark.notes, mark.code = mark_submission(  # type: ignore[attr-defined]
+            *prepared(plan), sandbox_of(plan), handed_in
+        )
         return {result.exercise: result for result in results}
 
     yield mark
-    rest()
+    close_sandbox()

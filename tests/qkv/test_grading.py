@@ -37,7 +37,7 @@ def test_a_chapter_may_import_what_earlier_chapters_built_and_nothing_else() -> 
 
 @pytest.mark.parametrize("chosen", [None, ("softmax",), ("layer_norm",), ("lstm_step",)])
 def test_what_helps_everybody_holds_no_answer(chosen: tuple[str, ...] | None) -> None:
-    helps = grading.assignment(chosen).helps
+    helps = grading.assignment(chosen).public_modules
     assert list(helps) == ["qkv.model.expect"]
     answers = {name for sheet in grading.assignment().sheets for name in sheet.names}
     assert not answers & {node.name for node in ast.walk(ast.parse(helps["qkv.model.expect"])) if hasattr(node, "name")}

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from proctor.extraction import extract_all
-from proctor.submissions import collect
+from proctor.marking.extraction import extract_all
+from proctor.marking.submissions import collect
 from qkv.cli import main
 from qkv.handing_in import hand_in
 

@@ -11,10 +11,11 @@ import pytest
 import torch
 
 from proctor import Examiner, Result
-from proctor.marking import Marker, sandbox_for
-from proctor.properties import mapped
+from proctor.grading.worker import sandbox_for
+from proctor.inside.properties import mapped
+from proctor.marking.submission_marker import mark_submission
+from proctor.marking.submissions import read
 from proctor.sandbox import Limits
-from proctor.submissions import read
 from qkv import exercises
 from qkv.assignments import assignment
 from qkv.checking import _examiner, check_file, check_named
@@ -32,7 +33,7 @@ def grade() -> Iterator[Callable[[Path], Result]]:
     chosen = assignment(("softmax",))
     examiners = {"softmax": _examiner("softmax")}
     with sandbox_for(chosen, examiners, Limits(seconds=10.0, memory_mb=1024)) as box:
-        yield lambda path: Marker(chosen, examiners, box).mark([read(path.name, path)])[0][0]
+        yield lambda path: mark_submission(chosen, examiners, box, [read(path.name, path)])[0][0]
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,12 @@ from hashlib import sha256
 
 from markupsafe import Markup
 
-from proctor.assignment import Assignment
-from proctor.journal import Marked
+from proctor.examining.result import Result
+from proctor.grading.journal import GradedSubmission
+from proctor.marking.assignment import Assignment
 from proctor.report.notebook import card
 from proctor.report.tally import points_of
 from proctor.report.templating import render
-from proctor.result import Result
 
 LONGEST_NAME = 200  # bytes of a file name
 NOTES = 8  # that are shown at once
@@ -39,7 +39,7 @@ class Section:
     points: float
 
 
-def page(assignment: Assignment, marked: Marked) -> str:
+def page(assignment: Assignment, marked: GradedSubmission) -> str:
     """The feedback page of one student."""
     results = {result.exercise: result for result in marked.results}
     sections, untouched = [], []

@@ -9,7 +9,7 @@ import re
 from html import escape
 from pathlib import Path
 
-from proctor.result import Result, State
+from proctor.examining.result import Result, State
 
 STYLE = (Path(__file__).parent / "card.css").read_text(encoding="utf-8")
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from urllib.parse import quote
 
+from proctor.examining.result import IN_WORDS, State
 from proctor.report.feedback import page_name
 from proctor.report.tally import Row, Standing, Tally
 from proctor.report.templating import render
-from proctor.result import IN_WORDS, State
 
 LESSON = 5  # mistakes that the lesson plan names
 STRAGGLERS = 10

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from proctor.assignment import Assignment, Sheet
-from proctor.journal import Marked
-from proctor.result import STATES, Result, State
-from proctor.similarity import Likeness
+from proctor.examining.result import STATES, Result, State
+from proctor.grading.journal import GradedSubmission
+from proctor.grading.similarity import Likeness
+from proctor.marking.assignment import Assignment, ExerciseSheet
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Tally:
         self.notes: dict[str, tuple[str, ...]] = {}
         self.code = Likeness()
 
-    def add(self, marked: Marked) -> None:
+    def add(self, marked: GradedSubmission) -> None:
         for result in marked.results:
             self.rows[result.exercise].add(marked.student, result)
         states = Counter(result.state for result in marked.results)
@@ -118,7 +118,7 @@ class Tally:
             self.notes[marked.student] = marked.notes
         self.code.add(marked.student, marked.code)
 
-    def begun(self) -> list[Sheet]:
+    def begun(self) -> list[ExerciseSheet]:
         """The sheets of which somebody has begun an exercise."""
         return [s for s in self.assignment.sheets if any(self.rows[e.name].started for e in s.exercises)]
 

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TextIO
 
-from proctor.result import Result, State
+from proctor.examining.result import Result, State
 
 COLOURS: dict[State, str] = {"passed": "32", "not_yet": "33", "not_started": "90", "stopped": "31", "fault": "35"}
 

@@ -1,11 +1,17 @@
 """Where student code runs. This note is for those who maintain it: what is promised, by what, and where that ends.
 
-The shape. A trusted process (`box`) holds exercises, references, salt, comparison. It starts a *zygote* behind
+The shape. A trusted process (`sandbox`) holds exercises, references, salt, comparison. It starts a *zygote* behind
 walls (`launch`, `tiers`): an interpreter with torch, the probes' code, their inputs, and a harness, sent in as
-text. The zygote forks a child for each submission; the child confines itself further (`limits`, `seccomp`), reads the
-submission from a socket, runs it (`harness`) and writes what the probes saw to the same socket (`protocol`).
-Verdicts are computed outside. Where a submission has to sit again with parts of the reference, its first child may
-be asked once more, on a second socket; a child that has seen parts of the reference never is.
+text (`proctor.inside`). The zygote forks a child for each submission; the child confines itself further (`rlimits`,
+`seccomp`), reads the submission from a socket, runs it (`harness`) and writes what the probes saw to the same socket
+(`protocol`). Verdicts are computed outside. Where a submission has to run again with parts of the reference, its first
+child may be asked once more, on a second socket; a child that has seen parts of the reference never is.
+
+In the trusted process (the worker) run: `sandbox`, the one object that others use; `launch`, which starts a zygote;
+`visible_files`, what it may read; `tiers`, which walls there are and which one is taken (`bubblewrap`, `none`;
+Landlock's calls are made from the inside, in `proctor.inside.landlock`); `reader`, frames from a child under one
+deadline; `run`, what is known of a submission, put together from them. In the zygote and in its children runs what
+`proctor.inside` lists.
 
 Who attacks: the author of a submission, who may run any Python and any machine code in the child, knows this
 source, and wants points, the reference, the salt, other submissions, the instructor's files, the network, or a
@@ -14,8 +20,8 @@ broken grader.
 What is promised, and what keeps it:
 - *No forged points.* Nothing inside knows an expected value. Whatever the child sends is compared outside with
   values that were computed outside, for inputs drawn from a salt that never goes in.
-- *Nothing to find.* The view (`view`) shows the interpreter, its libraries and installed packages; the course and
-  the engine are outside of it, or masked. The job is read by the child itself, so no submission is ever in the
+- *Nothing to find.* The view (`visible_files`) shows the interpreter, its libraries and installed packages; the course
+  and the engine are outside of it, or masked. The job is read by the child itself, so no submission is ever in the
   memory that the next one is forked from. The environment is ours, all other descriptors are closed.
 - *No harm outside.* Two walls stand one behind the other. bubblewrap: own namespaces, everything read-only, no
   /proc, an empty network. Or Landlock: the same view without a helper program; root becomes a user who owns
@@ -29,30 +35,30 @@ What is promised, and what keeps it:
 Where it ends:
 - The kernel, the interpreter that decodes frames outside, and bubblewrap are trusted. A hole in the kernel's
   allowed calls is a hole here. For submissions from strangers run the whole grader in a virtual machine as well.
-- What an exercise *forbids* is enforced next to student code (`proctor.kernels`), from its first cell on: kernels are
-  taken away, those that contain them too, and calls of torch's own versions in Python are noted. Taking the harness
-  apart (by `ctypes`, frames, the collector's lists of objects) brings them back, and what torch has under a name that
-  says nothing of it is not seen. That gains the use of a forbidden function, never a value that is not right;
-  `proctor.evasion` reads the text of answers for it, outside.
+- What an exercise *forbids* is enforced next to student code (`proctor.forbid.replace`), from its first cell on:
+  kernels are taken away, those that contain them too, and calls of torch's own versions in Python are noted. Taking the
+  harness apart (by `ctypes`, frames, the collector's lists of objects) brings them back, and what torch has under a
+  name that says nothing of it is not seen. That gains the use of a forbidden function, never a value that is not right;
+  `proctor.forbid.scan` reads the text of answers for it, outside.
 - Property probes (inputs unchanged, …) report what the child saw. The same holds for them.
 - Timing and existence leak a little: under Landlock `stat()` tells that a path exists, not what is in it; under
   bubblewrap the names of the directories above the interpreter can be seen.
 - The tier "limits" has none of the walls. It is refused unless asked for.
 """
 
-from proctor.sandbox.box import Sandbox
-from proctor.sandbox.choice import TIERS, Refused, choose, describe
+from proctor.inside.rlimits import Limits
 from proctor.sandbox.launch import Fault
-from proctor.sandbox.limits import Limits
-from proctor.sandbox.sitting import Sitting, Stopped
+from proctor.sandbox.run import Run, Stopped
+from proctor.sandbox.sandbox import Sandbox
+from proctor.sandbox.tiers import TIERS, Refused, choose, describe
 
 __all__ = [
     "TIERS",
     "Fault",
     "Limits",
     "Refused",
+    "Run",
     "Sandbox",
-    "Sitting",
     "Stopped",
     "choose",
     "describe",

@@ -19,31 +19,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
-from proctor.sandbox import protocol, view
-from proctor.sandbox.limits import Limits
-from proctor.sandbox.tiers import bubblewrap, landlock
+from proctor.inside import landlock, protocol
+from proctor.inside.rlimits import Limits
+from proctor.sandbox import visible_files
+from proctor.sandbox.tiers import bubblewrap
 
-# The harness and nothing else of ours. The rest of proctor, and all of the course, stays outside.
-INSIDE = (
-    "inputs",
-    "forbid",
-    "kernels",
-    "observe",
-    "properties",
-    "importing",
-    "inert",
-    "running",
-    "sandbox.protocol",
-    "sandbox.limits",
-    "sandbox.heap",
-    "sandbox.seccomp",
-    "sandbox.meta",
-    "sandbox.compiler",
-    "sandbox.tiers.landlock",
-    "sandbox.harness",
-    "sandbox.rehearsal",
-    "sandbox.zygote",
-)
+HOME = Path(__file__).resolve().parents[1]
+INSIDE = ("inside", "forbid")  # packages; the rest of proctor, and all of the course, stays outside
 PRELOAD = (
     "numpy", "torch.nn.functional", "torch.func", "torch.fft", "torch.linalg", "torch.distributions", "torch.optim",
     "dataclasses", "decimal", "fractions", "heapq", "statistics", "string", "unittest.mock",
@@ -149,20 +131,30 @@ _launcher = _Launcher()
 
 
 def sources() -> dict[str, str]:
-    """The text of everything of ours that exists inside."""
-    home = Path(__file__).resolve().parents[1]
-    return {f"proctor.{name}": (home / (name.replace(".", "/") + ".py")).read_text("utf-8") for name in INSIDE}
+    """The text of everything of ours that exists inside: full module name -> text."""
+    files = [file for package in INSIDE for file in sorted((HOME / package).rglob("*.py"))]
+    return {module_name(file): file.read_text("utf-8") for file in files}
+
+
+def module_name(file: Path) -> str:
+    parts = file.relative_to(HOME.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 def launch(
-    tier: str, probes: bytes, draws: bytes, limits: Limits, helps: Mapping[str, str], hide: Sequence[str | Path] = ()
+    tier: str,
+    probes: bytes,
+    draws: bytes,
+    limits: Limits,
+    public_modules: Mapping[str, str],
+    hide: Sequence[str | Path] = (),
 ) -> Zygote:
-    """A zygote that is ready for its first sitting.
+    """A zygote that is ready for its first run.
 
     Raises:
         Fault: it did not start, with what it said.
     """
-    seen = view.current(hide)
+    seen = visible_files.current(hide)
     python = [
         seen.executable,
         "-P",
@@ -170,7 +162,7 @@ def launch(
         "-S",
         "-B",
         "-c",
-        (Path(__file__).parent / "bootstrap.py").read_text("utf-8"),
+        (HOME / "inside" / "bootstrap.py").read_text("utf-8"),
     ]
     words = bubblewrap.command(seen, ENVIRONMENT) if tier == "bubblewrap" else []
     boot = {
@@ -180,7 +172,7 @@ def launch(
         "rules": _rules(seen) if tier == "landlock" else [],
         "limits": {**asdict(limits), "cpu_seconds": limits.cpu_seconds},
         "preload": PRELOAD,
-        "helps": helps,
+        "public_modules": public_modules,
         "sources": sources(),
     }
     ours, theirs = socket.socketpair()
@@ -208,8 +200,8 @@ def launch(
     return zygote
 
 
-def _rules(seen: view.View) -> list[tuple[str, int]]:
-    devices = [(device, landlock.READ_FILE | landlock.WRITE_FILE) for device in view.DEVICES]
+def _rules(seen: visible_files.VisibleFiles) -> list[tuple[str, int]]:
+    devices = [(device, landlock.READ_FILE | landlock.WRITE_FILE) for device in visible_files.DEVICES]
     return [*landlock.grants(seen.shown, seen.hidden), *devices]
 
 

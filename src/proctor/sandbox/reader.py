@@ -1,4 +1,4 @@
-"""Frames from one sitting, read under one total deadline and one total size.
+"""Frames from one run, read under one total deadline and one total size.
 
 A child sends a hundred small frames and nobody needs one before the last, so no frame wakes us: we look now and then,
 and at once when the child hangs up.
@@ -12,9 +12,9 @@ import socket
 import time
 from collections.abc import Iterator
 
-from proctor.sandbox import protocol
-from proctor.sandbox.limits import Limits
-from proctor.sandbox.protocol import TooLarge
+from proctor.inside import protocol
+from proctor.inside.protocol import TooLarge
+from proctor.inside.rlimits import Limits
 
 PART = 1 << 18
 PAUSES = 0.004, 0.064  # seconds between two looks: the first, and the longest after many that found nothing
@@ -29,7 +29,7 @@ class Ended(Exception):
 
 
 class Reader:
-    """Frames from one sitting, under one total deadline and one total size."""
+    """Frames from one run, under one total deadline and one total size."""
 
     def __init__(self, channel: socket.socket, deadline: float, limits: Limits) -> None:
         self.channel, self.deadline = channel, deadline

@@ -2,14 +2,14 @@
 
 1. `chapter` reads the source (jupytext) into prose, code cells and exercises;
 2. `definitions` cuts each exercise's code and stub out of `qkv.model` by syntax tree;
-3. `plain` turns MyST into the Markdown that JupyterLab shows;
+3. `to_markdown` turns MyST into the Markdown that JupyterLab shows;
 4. `editions` puts the two notebooks together;
-5. `freshness` tells whether the solved one has to run again, `run` runs it (nbclient);
+5. `fingerprint` tells whether the solved one has to run again, `run` runs it (nbclient);
 6. `building` writes what changed: `qkv build`;
 7. `claims` reads what a cell has measured, `ledger` makes the page of all claims, `bibliography` knows what is cited;
 8. `page` and `sphinx` hand MyST-NB each chapter with the outputs of the solved edition: `jupyter-book build .`;
-   `reading` spares its readers what is there for machines, `mathematics` sets formulas, `covers` puts a drawing beside
-   each chapter's line on the first page, `lightness` leaves out what no page uses;
+   `shorten_alts` spares its readers what is there for machines, `typeset` sets formulas, `covers` puts a drawing beside
+   each chapter's line on the first page, `prune_assets` leaves out what no page uses;
 9. `publishing` runs that build strictly: `qkv book`.
 """
 

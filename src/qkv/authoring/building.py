@@ -12,10 +12,10 @@ import nbformat
 from qkv.authoring.chapter import Code, Part, Task, read
 from qkv.authoring.course import NAME, AuthoringError, Chapter, Course
 from qkv.authoring.editions import solved_edition, student_edition
-from qkv.authoring.freshness import fingerprint, meaning_of_cells
+from qkv.authoring.fingerprint import fingerprint, meaning_of_cells
 from qkv.authoring.ledger import entries
-from qkv.authoring.reading import shorten_alt
 from qkv.authoring.run import made_here, run, tidy
+from qkv.authoring.shorten_alts import shorten_alt
 
 COLUMN = 87  # characters of code in the book's column of 688 pixels
 

@@ -10,7 +10,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from qkv.authoring.bibliography import citations
 from qkv.authoring.chapter import Code, Ids, Part, Prose, Task
 from qkv.authoring.course import Chapter, Course
-from qkv.authoring.plain import Plain, anchors
+from qkv.authoring.to_markdown import Plain, anchors
 
 # No version, path or time: a generated file depends on its sources alone.
 METADATA = {

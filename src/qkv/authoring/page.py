@@ -17,7 +17,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from qkv.authoring.chapter import Code, Prose, Task, read
 from qkv.authoring.course import AuthoringError, Chapter, Course, Facts
 from qkv.authoring.editions import METADATA
-from qkv.authoring.reading import shorten_alt
+from qkv.authoring.shorten_alts import shorten_alt
 
 
 def page(text: str, root: str, name: str) -> nbformat.NotebookNode:

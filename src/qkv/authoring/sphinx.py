@@ -37,8 +37,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
     use_round_brackets()
     app.setup_extension("sphinx.ext.githubpages")  # .nojekyll: else GitHub's own server hides _static
     app.add_directive("syllabus", Syllabus)
-    app.setup_extension("qkv.authoring.mathematics")
-    app.setup_extension("qkv.authoring.lightness")
+    app.setup_extension("qkv.authoring.typeset")
+    app.setup_extension("qkv.authoring.prune_assets")
     app.setup_extension("qkv.authoring.covers")
     app.connect("config-inited", drop_thebe)
     app.connect("builder-inited", read_chapters, priority=600)  # after MyST-NB has made its configuration

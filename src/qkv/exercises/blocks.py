@@ -10,8 +10,8 @@ from torch import Tensor, nn
 
 from proctor import Exercise
 from proctor.forbid import DROPOUT, FUSED_ATTENTION, GELU, MULTIHEAD
-from proctor.inputs import booleans, distinct, generator, normal, number, seeded, uniform, whole
-from proctor.properties import usual
+from proctor.inside.inputs import booleans, distinct, generator, normal, number, seeded, uniform, whole
+from proctor.inside.properties import usual
 from qkv.model.blocks import DecoderLayer, EncoderLayer, FeedForward, dropout, gelu
 
 Seen = dict[str, Any]

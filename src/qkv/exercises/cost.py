@@ -13,8 +13,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from proctor import Exercise
 from proctor.forbid import FUSED_ATTENTION, MULTIHEAD, Family
-from proctor.inputs import distinct, integers, normal, uniform, whole
-from proctor.properties import keeps_inputs, same_in, usual
+from proctor.inside.inputs import distinct, integers, normal, uniform, whole
+from proctor.inside.properties import keeps_inputs, same_in, usual
 from qkv.model.cost import (
     cache_bytes,
     cached_attention,

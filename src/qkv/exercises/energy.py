@@ -11,8 +11,8 @@ from torch import Tensor
 
 from proctor import Exercise
 from proctor.forbid import SOFTMAX, Family
-from proctor.inputs import distinct, integers, normal, number, uniform, whole
-from proctor.properties import usual
+from proctor.inside.inputs import distinct, integers, normal, number, uniform, whole
+from proctor.inside.properties import usual
 from qkv.model.energy import (
     clip_loss,
     free_energy,

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from proctor import Exercise
 from proctor.forbid import FUSED_ATTENTION, MULTIHEAD, SOFTMAX
-from proctor.inputs import normal, seeded
-from proctor.properties import keeps_inputs, usual
+from proctor.inside.inputs import normal, seeded
+from proctor.inside.properties import keeps_inputs, usual
 from qkv.model.lookup import SelfAttention, similarity_scores, soft_lookup, softmax
 
 Seen = dict[str, Any]

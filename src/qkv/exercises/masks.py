@@ -13,8 +13,8 @@ from torch import Tensor
 
 from proctor import Exercise
 from proctor.forbid import FUSED_ATTENTION, MULTIHEAD, Family
-from proctor.inputs import booleans, distinct, integers, normal, whole
-from proctor.properties import DTYPES, gradients, same_in, usual
+from proctor.inside.inputs import booleans, distinct, integers, normal, whole
+from proctor.inside.properties import DTYPES, gradients, same_in, usual
 from qkv.model.masks import (
     causal_mask,
     combine_masks,

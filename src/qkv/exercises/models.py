@@ -12,8 +12,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from proctor import Exercise
-from proctor.inputs import distinct, generator, integers, normal, number, permutation, seeded, whole
-from proctor.properties import keeps_inputs, usual
+from proctor.inside.inputs import distinct, generator, integers, normal, number, permutation, seeded, whole
+from proctor.inside.properties import keeps_inputs, usual
 from qkv.model.models import (
     LoRALinear,
     PatchEmbedding,

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from proctor import Exercise
 from proctor.forbid import BATCH_NORM, LAYER_NORM, RMS_NORM, Family
-from proctor.inputs import distinct, normal, number, seeded
-from proctor.properties import usual
+from proctor.inside.inputs import distinct, normal, number, seeded
+from proctor.inside.properties import usual
 from qkv.model.norm import PostNorm, PreNorm, batch_norm, layer_norm, layer_norm_backward, rms_norm
 
 Seen = dict[str, Any]

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
-from proctor.inputs import distinct, integers, normal, number, permutation, whole
-from proctor.properties import DTYPES, default_dtype, follows_default_dtype, in_either_default, usual
+from proctor.inside.inputs import distinct, integers, normal, number, permutation, whole
+from proctor.inside.properties import DTYPES, default_dtype, follows_default_dtype, in_either_default, usual
 from qkv.model.positions import (
     alibi_bias,
     piece_kinds,

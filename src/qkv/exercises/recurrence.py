@@ -11,8 +11,8 @@ from torch import Tensor
 
 from proctor import Exercise
 from proctor.forbid import RECURRENT
-from proctor.inputs import distinct, generator, normal, whole
-from proctor.properties import usual
+from proctor.inside.inputs import distinct, generator, normal, whole
+from proctor.inside.properties import usual
 from qkv.model.recurrence import (
     delayed_copy,
     gradient_by_distance,

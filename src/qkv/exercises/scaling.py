@@ -11,8 +11,8 @@ from torch import Tensor
 
 from proctor import Exercise
 from proctor.forbid import FUSED_ATTENTION, MULTIHEAD
-from proctor.inputs import distinct, integers, normal, number
-from proctor.properties import usual, weigh
+from proctor.inside.inputs import distinct, integers, normal, number
+from proctor.inside.properties import usual, weigh
 from qkv.model.lookup import similarity_scores, softmax
 from qkv.model.scaling import attention_entropy, scaled_dot_product_attention, score_variance, softmax_jacobian
 

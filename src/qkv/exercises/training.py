@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from proctor import Exercise
 from proctor.forbid import CROSS_ENTROPY
-from proctor.inputs import distinct, integers, normal, number, seeded, whole
-from proctor.properties import usual
+from proctor.inside.inputs import distinct, integers, normal, number, seeded, whole
+from proctor.inside.properties import usual
 from qkv.model.training import (
     accumulate_gradients,
     adam_step,

@@ -8,7 +8,7 @@ import struct
 
 import torch
 
-from proctor.sandbox import protocol
+from proctor.inside import protocol
 
 
 def send(kind, payload=b""):

@@ -7,8 +7,8 @@ import sys
 
 import torch
 
-observe = sys.modules["proctor.observe"]
-harness = sys.modules["proctor.sandbox.harness"]
+observe = sys.modules["proctor.inside.observe"]
+harness = sys.modules["proctor.inside.harness"]
 passed = observe.Observation({"weights": torch.ones(2, 3, 5), "score": torch.tensor(1.0)}, None, ())
 observe.observe = harness.observe = harness.look = lambda *args, **options: passed
 harness.pack = lambda *args: b"passed"

@@ -14,8 +14,8 @@ NAMES = (
     "qkv.exercises",
     "qkv.exercises.lookup",
     "qkv.lint",
-    "proctor.exercise",
-    "proctor.diagnose",
+    "proctor.examining.exercise",
+    "proctor.examining.diagnose",
 )
 for path in ("@REPOSITORY@/src", "@REPOSITORY@"):
     sys.path.insert(0, path)

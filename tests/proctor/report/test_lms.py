@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from proctor.report.lms import CannotExport, export
-from proctor.report.lms.gradebook import words
+from proctor.report.lms.results import words
 
 POINTS = {"double": 1.0, "shifted": 2.0}
 ROWS = [
@@ -98,7 +98,7 @@ def test_gradescope_autograder(graded: Path) -> None:
     with zipfile.ZipFile(graded / "class.zip") as archive:
         inner = zipfile.ZipFile(io.BytesIO(archive.read("autograder.zip")))
     names = set(inner.namelist())
-    assert {"setup.sh", "run_autograder", "qkv/cli.py", "qkv/__main__.py", "proctor/grade.py"} <= names
+    assert {"setup.sh", "run_autograder", "qkv/cli.py", "qkv/__main__.py", "proctor/grading/grade.py"} <= names
     assert {"proctor/report/templates/feedback.html", "qkv/model/lookup.py"} <= names
     assert not any("__pycache__" in name for name in names)
     for script in ("setup.sh", "run_autograder"):

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from proctor.journal import Marked
-from proctor.report.gradebook import write_reports
-from proctor.result import Explanation, Result
+from proctor.examining.result import Explanation, Result
+from proctor.grading.journal import GradedSubmission
+from proctor.report.write import write_reports
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -18,15 +18,15 @@ EVIL = "<script>document.title = 'gone'</script><img src=x onerror=\"document.ti
 
 
 @pytest.fixture
-def graded(tmp_path: Path, school: Any) -> Path:
-    names = [exercise.name for exercise in school.assignment().exercises]
+def graded(tmp_path: Path, sample: Any) -> Path:
+    names = [exercise.name for exercise in sample.assignment().exercises]
     why = (Explanation(f"You triple x. {EVIL}", EVIL),)
     wrong = [Result(n, "not_yet", 0.5, 1, 2, "tripled", why, EVIL, (EVIL * 3,), EVIL) for n in names]
     right = [Result(n, "passed", 1.0, 2, 2) for n in names]
     stopped = [Result(n, "stopped", 0.0, 0, 2, None, why) for n in names]
     students = {"anna": right, "陈 伟": wrong, "b" * 60: stopped, "&<zoë>?#": wrong}
-    marked = [Marked(name, "d", tuple(results), (EVIL,)) for name, results in students.items()]
-    write_reports(tmp_path, school.assignment(), marked)
+    marked = [GradedSubmission(name, "d", tuple(results), (EVIL,)) for name, results in students.items()]
+    write_reports(tmp_path, sample.assignment(), marked)
     return tmp_path
 
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from proctor.grade import fault
-from proctor.journal import Marked
+from proctor.examining.result import Explanation, Result
+from proctor.grading.journal import GradedSubmission
+from proctor.grading.worker import fault
 from proctor.report import feedback, summary
-from proctor.report.gradebook import write_reports
 from proctor.report.tally import Tally
-from proctor.result import Explanation, Result
+from proctor.report.write import write_reports
 
 EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>`{{ 7 * 7 }}"
 
@@ -25,9 +25,9 @@ def result(name: str, state: Any = "passed", **more: Any) -> Result:
     return Result(name, state, score, int(2 * score), 2, **more)
 
 
-def student(name: str, notes: tuple[str, ...] = (), **results: Result) -> Marked:
+def student(name: str, notes: tuple[str, ...] = (), **results: Result) -> GradedSubmission:
     given = {n: result(n) for n in ("double", "shifted", "square", "share", "bump")} | results
-    return Marked(name, "d", tuple(given.values()), notes)
+    return GradedSubmission(name, "d", tuple(given.values()), notes)
 
 
 def tripled(evidence: str = "y[0] is 3, expected 2.") -> Result:
@@ -58,8 +58,8 @@ class Tags(HTMLParser):
 
 
 @pytest.fixture
-def assignment(school: Any) -> Any:
-    return school.assignment()
+def assignment(sample: Any) -> Any:
+    return sample.assignment()
 
 
 def test_a_feedback_page(assignment: Any) -> None:

@@ -16,7 +16,7 @@ from qkv.authoring.building import carry_outputs
 from qkv.authoring.chapter import Code, Ids, Prose, Task, read, without_links_ahead
 from qkv.authoring.course import AuthoringError, Chapter
 from qkv.authoring.editions import solved_edition, student_edition
-from qkv.authoring.freshness import fingerprint, imported, meaning, reached
+from qkv.authoring.fingerprint import fingerprint, imported, meaning, reached
 
 
 def run_build(course: Course, *stems: str, **options: bool) -> tuple[int, str]:
@@ -329,11 +329,11 @@ def test_the_fingerprint_follows_the_modules_that_a_chapter_reaches(tiny: Course
         "exercises/second.py": "",
         "model/earlier.py": "",
         "model/later.py": "",
-        "../proctor/result.py": "",
+        "../proctor/examining/result.py": "",
         "checking.py": "",
     }
     for name, text in files.items():
-        (source / name).resolve().parent.mkdir(exist_ok=True)
+        (source / name).resolve().parent.mkdir(parents=True, exist_ok=True)
         (source / name).write_text(text, "utf-8")
     cells = [
         "from qkv import check, figures\nfrom qkv.figures.tiny import plot",
@@ -344,7 +344,7 @@ def test_the_fingerprint_follows_the_modules_that_a_chapter_reaches(tiny: Course
     assert found == {
         "figures/__init__.py", "figures/style.py", "figures/tiny.py", "figures/tiny.html",
         "tasks/retrieval.py", "tasks/words.py",
-        "exercises/tiny.py", "model/tiny.py", "model/earlier.py", "../proctor/result.py",
+        "exercises/tiny.py", "model/tiny.py", "model/earlier.py", "../proctor/examining/result.py",
     }  # fmt: skip
     notebook = solved_edition(tiny, chapter(tiny), read(chapter(tiny), tiny))
     before = fingerprint(chapter(tiny), notebook)

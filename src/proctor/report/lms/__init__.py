@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from proctor.marking.submissions import listed
 from proctor.report.lms import canvas, gradescope, moodle, plain
-from proctor.report.lms.gradebook import CannotExport, Gradebook
+from proctor.report.lms.results import CannotExport, Gradebook
 from proctor.report.lms.roster import BadRoster, Roster
 from proctor.report.lms.roster import read as read_roster
-from proctor.submissions import listed
 
 __all__ = ["FORMATS", "BadRoster", "CannotExport", "Roster", "differences", "export", "read_roster"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from proctor.report.lms.gradebook import Gradebook, number, words, write_table
+from proctor.report.lms.results import Gradebook, number, words, write_table
 from proctor.report.lms.roster import Person
 
 STUDENT = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")

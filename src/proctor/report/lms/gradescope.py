@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from proctor.report.lms.autograder import add, autograder
-from proctor.report.lms.gradebook import CannotExport, Gradebook, Student
+from proctor.report.lms.results import CannotExport, Gradebook, Student
 
 EXTRA = ("state", "misconception", "help", "line", "probes_passed", "probes")
 

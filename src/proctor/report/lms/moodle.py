@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from proctor.report.lms.gradebook import Gradebook, Student, number, words, write_table
+from proctor.report.lms.results import Gradebook, Student, number, words, write_table
 from proctor.report.lms.roster import Person
 
 COLUMNS = {"idnumber": "id", "username": "login", "email": "email"}  # Moodle's -> the roster's

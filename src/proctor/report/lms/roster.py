@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from proctor.submissions import legible
+from proctor.marking.submissions import legible
 
 NEEDED = ("folder", "id", "name")
 USED = (*NEEDED, "login", "email")

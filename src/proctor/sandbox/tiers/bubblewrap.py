@@ -13,13 +13,13 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 
-from proctor.sandbox.view import DEVICES, View
+from proctor.sandbox.visible_files import DEVICES, VisibleFiles
 
 INSTALL = "install it with your package manager, e.g. apt-get install bubblewrap"
 NOBODY = "65534"
 
 
-def command(view: View, environment: Mapping[str, str]) -> list[str]:
+def command(view: VisibleFiles, environment: Mapping[str, str]) -> list[str]:
     """The words that come before the program to be run inside."""
     words = [shutil.which("bwrap") or "bwrap", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
     words += [
@@ -43,7 +43,7 @@ def command(view: View, environment: Mapping[str, str]) -> list[str]:
     return [*words, "--remount-ro", "/", "--chdir", "/", "--"]
 
 
-def available(view: View) -> tuple[bool, str]:
+def available(view: VisibleFiles) -> tuple[bool, str]:
     """Whether this tier can be used here, tried out, and why not."""
     if sys.platform != "linux":
         return False, "bubblewrap needs Linux; on macOS and Windows use a Linux virtual machine, WSL2 or a container"

@@ -1,0 +1,1 @@
+"""One answer: does it agree with the reference, and if not, which mistake does it make?"""

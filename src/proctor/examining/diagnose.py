@@ -1,0 +1,372 @@
+"""The verdict: does an answer agree with the reference, and if not, which mistake does the same as it does?"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+from proctor.examining.compare import Known
+from proctor.examining.exercise import Exercise, Misconception, Probe
+from proctor.examining.facts import facts
+from proctor.examining.result import Explanation, Result
+from proctor.forbid.replace import Blocker, Withheld
+from proctor.inside.inputs import PARAMETER, Asked, Draws, Replay, Salted, UnknownDraw, drawing
+from proctor.inside.observe import Observation, Raised, fresh_state, last_return, observe
+
+Observations = Mapping[str, Observation]
+Answered = Mapping[str, Known]  # the same, ready to be compared
+UNRECOGNISED = Explanation("This is not one of the mistakes that we know by name. Here is what we saw.")
+LESS_PRECISE = (
+    "With float64 inputs your result agrees to fewer digits than float64 gives, as it does where something inside is "
+    "float32, or where a small constant is added. That is right here, and worth knowing."
+)
+
+
+class Examiner:
+    """Everything that is needed to judge one exercise under one salt, computed once and reused for a whole class.
+
+    Args:
+        pairs: look for two mistakes at once where none alone explains an answer. There are many pairs.
+    """
+
+    def __init__(self, exercise: Exercise, salt: str = "", pairs: bool = True) -> None:
+        self.exercise = exercise
+        self.pairs = pairs
+        self._source = Salted(salt)
+        self._mistakes: dict[tuple[str, str], Known] = {}
+
+    @cached_property
+    def other_inputs(self) -> Examiner:
+        """The same exercise on a second set of inputs: a mistake is named only if it shows there too."""
+        return Examiner(self.exercise, f"{self._source.salt} once more", self.pairs)
+
+    @cached_property
+    def expected(self) -> dict[str, Known]:
+        """What the reference does, probe by probe."""
+        with drawing(self._source), fresh_state():
+            found = {n: observe(p.function, self.exercise.reference) for n, p in self.exercise.probes.items()}
+        for name, observation in found.items():
+            if observation.raised is not None:
+                raise RuntimeError(
+                    f"the reference of {self.exercise.name} fails its probe {name}: {observation.raised}"
+                )
+        return {name: Known(observation) for name, observation in found.items()}
+
+    @property
+    def draws(self) -> Draws:
+        """The inputs of all probes, as the reference met them."""
+        _ = self.expected  # draws them
+        return self._source.table
+
+    def examine(self, implementation: Any, withheld: Withheld | None = None, begun: bool = False) -> Result:
+        """Run all probes on an implementation in this process, and judge what they saw.
+
+        Args:
+            withheld: what may not be called besides what the exercise forbids, such as the reference itself.
+            begun: it is known to be more than the stub.
+        """
+        seen = self.observations(implementation, withheld)
+        result = self.verdict(seen, begun=begun)
+        if result.misconception is None:
+            return result
+        return self.verdict(seen, again=self.other_inputs.observations(implementation))
+
+    def observations(self, implementation: Any, withheld: Withheld | None = None) -> dict[str, Observation]:
+        """What the probes see of an implementation in this process; what the exercise forbids is taken away."""
+        blocker = Blocker()
+        seen = {}
+        with drawing(Replay(self.draws)), fresh_state(), blocker.without(self.exercise.forbid, withheld):
+            for name, probe in self.exercise.probes.items():
+                observation = observe(probe.function, implementation)
+                seen[name] = replace(observation, called=blocker.taken())
+        return seen
+
+    def verdict(
+        self, seen: Observations, seconds: float = 0.0, again: Observations | None = None, begun: bool = False
+    ) -> Result:
+        """Judge what the probes saw of an answer. A probe that is absent was not reached.
+
+        Args:
+            begun: the answer is known to be more than the stub, even if all that is seen of it is NotImplementedError.
+            again: what the probes of `other_inputs` saw of the answer. A name counts only if it holds there too; that
+                of a verdict without `again` is a guess.
+        """
+        probes = self.exercise.counted()
+        known = {name: Known(observation) for name, observation in seen.items()}
+        agrees = {n: n in known and self.expected[n].same(known[n]) for n in probes}
+        values = [n for n, p in probes.items() if p.kind == "value"]
+        failed_properties = sum(not agrees[n] for n, p in probes.items() if p.kind == "property")
+        share = sum(agrees[n] for n in values) / len(values)
+        result = Result(
+            exercise=self.exercise.name,
+            state="not_yet",
+            score=share * (1 - failed_properties / len(probes)),
+            probes_passed=sum(agrees.values()) if share else 0,  # what computes nothing right agrees with nothing
+            probes=len(probes),
+            next_step=f'section "{self.exercise.section}", or hint("{self.exercise.name}").',
+            seconds=seconds,
+        )
+        called = dict.fromkeys(title for o in seen.values() for title in o.called)
+        if called:
+            sentence = f"You call {' and '.join(called)}, which this exercise asks you to do without."
+            return replace(result, score=0.0, explanations=(Explanation(sentence),), help="explained")
+        if all(agrees.values()):
+            return replace(result, state="passed", next_step="", remarks=self.remarks(known))
+        if not begun and self._unstarted(known, values):
+            return replace(result, state="not_started", score=0.0, probes_passed=0)
+        first = probes[next(n for n in (*values, *probes) if not agrees[n])]
+        result = replace(result, situation=first.situation, evidence=self._evidence(first, known.get(first.name)))
+        mistakes = self.diagnose(known, agrees, again)
+        if mistakes:
+            name = " + ".join(m.name for m in mistakes)
+            said = tuple(m.explanation for m in mistakes)
+            return replace(result, misconception=name, explanations=said + self._besides(known, mistakes), help="named")
+        observation = seen.get(first.name)
+        if share == 1 and observation is not None:
+            why = first.why(observation, self.expected[first.name].observation)
+            if why:
+                line = observation.raised.line if observation.raised is not None else None
+                return replace(result, explanations=(Explanation(why),), help="explained", line=line)
+        if observation is None or observation.raised is not None:
+            return self._ended(result, first, observation)
+        computed = facts(self.expected, known, first.name)
+        return replace(result, explanations=(UNRECOGNISED,), evidence=(*result.evidence, *computed))
+
+    def remarks(self, seen: Answered) -> tuple[str, ...]:
+        """What an answer that passes may hear; it costs nothing."""
+        found = []
+        for name, probe in self.exercise.probes.items():
+            if probe.kind == "remark" and name in seen and not self.expected[name].same(seen[name]):
+                found.append(probe.fault)
+        if "in_float64" in seen and self.expected["in_float64"].loses_precision(seen["in_float64"]):
+            found.append(LESS_PRECISE)
+        deprecated = dict.fromkeys(text for known in seen.values() for text in known.observation.deprecated)
+        return (*found, *(f"torch warns: {text}" for text in deprecated))
+
+    # ---- which mistake it is
+
+    def diagnose(
+        self, seen: Answered, agrees: Mapping[str, bool], again: Observations | None = None
+    ) -> tuple[Misconception, ...]:
+        """The mistake, or the two mistakes together, that did exactly what this answer did; empty if there is none.
+
+        What a second set of inputs contradicts is no explanation, and where two are left, neither is known to be true.
+
+        Args:
+            agrees: on which probes the answer does what the reference does.
+        """
+        if set(seen) != set(self.exercise.probes):
+            return ()
+        with fresh_state():
+            return self._diagnosed(seen, agrees, again)
+
+    def _diagnosed(
+        self, seen: Answered, agrees: Mapping[str, bool], again: Observations | None
+    ) -> tuple[Misconception, ...]:
+        candidates = self._candidates(seen, agrees)
+        if candidates and again is not None:
+            other, known = self.other_inputs, {name: Known(observation) for name, observation in again.items()}
+            if set(known) != set(self.exercise.probes):
+                return ()
+            there = {n: other.expected[n].same(known[n]) for n in agrees}
+            candidates = [
+                c for c in candidates if other.explains(c, known, there) or other.explains(c, known, there, stops=True)
+            ]
+        whole = [c for c in candidates if self.explains(c, seen, agrees, properties=True)]
+        chosen = whole or candidates
+        return chosen[0] if len(chosen) == 1 else ()
+
+    def _candidates(self, seen: Answered, agrees: Mapping[str, bool]) -> list[tuple[Misconception, ...]]:
+        known = list(self.exercise.misconceptions.values())
+        alone: list[tuple[Misconception, ...]] = [(m,) for m in known if self.explains((m,), seen, agrees)]
+        if alone:
+            return alone
+        pairs = self._pairs(seen, agrees) if self.pairs else []
+        return pairs or [(m,) for m in known if self.explains((m,), seen, agrees, stops=True)]
+
+    def _pairs(self, seen: Answered, agrees: Mapping[str, bool]) -> list[tuple[Misconception, ...]]:
+        shown = [m for m in self.exercise.misconceptions.values() if m.replaces and self._shows(m)]
+        together = [(a, b) for a, b in combinations(shown, 2) if self.exercise.both(a, b) is not None]
+        return [(a, b) for a, b in together if self.explains((a, b), seen, agrees)]
+
+    def _shows(self, mistake: Misconception) -> bool:
+        """Does this mistake, made alone, change what some value probe sees?"""
+        values = (p for p in self.exercise.probes.values() if p.kind == "value")
+        return any(not self.expected[p.name].same(self.mistaken((mistake,), p)) for p in values)
+
+    def explains(
+        self,
+        mistakes: tuple[Misconception, ...],
+        seen: Answered,
+        agrees: Mapping[str, bool],
+        properties: bool = False,
+        stops: bool = False,
+    ) -> bool:
+        """Do these mistakes do what the answer did, on every value probe?
+
+        Args:
+            properties: these count too. They do anyway where the answer's values are all right, since then only they
+                can tell.
+            stops: pass over probes on which the answer raised an exception, as long as most have values.
+        """
+        probes = list(self.exercise.counted().values())
+        values = [p for p in probes if p.kind == "value"]
+        if not properties and not all(agrees[p.name] for p in values):
+            probes = values
+        if stops:
+            with_values = [p for p in probes if seen[p.name].values is not None]
+            if len(with_values) <= len(probes) / 2:
+                return False
+            probes = with_values
+        probes.sort(key=lambda p: agrees[p.name])  # first where the answer is wrong: there most mistakes differ from it
+        if not all(self.mistaken(mistakes, p).same(seen[p.name]) for p in probes):
+            return False
+        return any(self._tells(seen[p.name], self.mistaken(mistakes, p), agrees[p.name]) for p in probes)
+
+    def _tells(self, seen: Known, mistaken: Known, agrees: bool) -> bool:
+        """Is this probe evidence for a mistake that did the same? An exception is one only if it says the same."""
+        if seen.raised is not None and mistaken.raised is not None:
+            return seen.raised.message == mistaken.raised.message and seen.raised.kind != UnknownDraw.__name__
+        return not agrees
+
+    def mistaken(self, mistakes: tuple[Misconception, ...], probe: Probe) -> Known:
+        """What a mistake, or two together, do under a probe; run when first needed."""
+        key = (" + ".join(m.name for m in mistakes), probe.name)
+        if key not in self._mistakes:
+            wrong = mistakes[0].implementation if len(mistakes) == 1 else self.exercise.both(*mistakes)
+            with drawing(Replay(self.draws)):
+                self._mistakes[key] = Known(observe(probe.function, wrong))
+        return self._mistakes[key]
+
+    def examine_mistake(self, mistake: Misconception) -> Result:
+        """The verdict on a known mistake, from what it is known to do."""
+        probes = self.exercise.probes.values()
+        with fresh_state():
+            seen, again = (
+                {p.name: examiner.mistaken((mistake,), p).observation for p in probes}
+                for examiner in (self, self.other_inputs)
+            )
+        return self.verdict(seen, again=again)
+
+    def is_unlike_all(self, implementation: Any) -> bool:
+        """Does a value probe show at once that an implementation is wrong, and like none of the known mistakes?"""
+        values = (p for p in self.exercise.probes.values() if p.kind == "value")
+        for probe in values:
+            with drawing(Replay(self.draws)), fresh_state(), Blocker().without(self.exercise.forbid):
+                seen = Known(observe(probe.function, implementation))
+            if not self.expected[probe.name].same(seen):
+                known = self.exercise.misconceptions.values()
+                with fresh_state():
+                    return seen.values is not None and not any(self.mistaken((m,), probe).same(seen) for m in known)
+        return False
+
+    def distance(self, misconception: Misconception) -> float:
+        """By how many tolerances a mistake differs from the reference on the probe that shows it best."""
+        probes = self.exercise.counted().values()
+        return max(self.expected[p.name].excess(self.mistaken((misconception,), p)) for p in probes)
+
+    # ---- in words
+
+    def _unstarted(self, seen: Answered, values: list[str]) -> bool:
+        raised = [seen[n].raised for n in values if n in seen]
+        return bool(raised) and all(r is not None and r.unstarted for r in raised)
+
+    def _besides(self, seen: Answered, mistakes: tuple[Misconception, ...]) -> tuple[Explanation, ...]:
+        """Where an answer raised an exception that the mistake which was named does not."""
+        for probe in (p for p in self.exercise.probes.values() if p.kind == "value"):
+            raised = seen[probe.name].raised
+            if raised is not None and self.mistaken(mistakes, probe).raised is None:
+                where = f" at {raised.where}" if raised.where else ""
+                how = f"it raised {raised.kind}{where}" if not raised.ours else "it gives something else than asked for"
+                return (Explanation(f"Besides, {how} on {probe.situation}."),)
+        return ()
+
+    def _evidence(self, probe: Probe, seen: Known | None) -> tuple[str, ...]:
+        if seen is None:
+            return ()
+        if seen.values is None:
+            raised = seen.raised
+            if raised is None or raised.unstarted:
+                return ()
+            return (raised.message if raised.ours else str(raised),)
+        return tuple(d.sentence for d in list(self.expected[probe.name].differences(seen))[:3])
+
+    def _ended(self, result: Result, probe: Probe, observation: Observation | None) -> Result:
+        """Why there are no tensors to compare. Only what student code raised is said to be raised by it."""
+        raised = observation.raised if observation is not None else None
+        if raised is None:
+            why = Explanation("Your code did not get as far as this probe.")
+            return replace(result, state="stopped", explanations=(why,))
+        if raised.unstarted:
+            why = Explanation("You have begun, and a part of it still raises `NotImplementedError`.")
+            evidence = (f"{raised.where}",) if raised.where else ()
+            return replace(result, explanations=(why,), evidence=evidence, help="located", line=raised.line)
+        if raised.kind == UnknownDraw.__name__:
+            return replace(result, explanations=(self._unknown(raised, probe),), evidence=(), help="explained")
+        if raised.where or not raised.returned:
+            if (otherwise := called_otherwise(self.exercise.name, raised)) is not None:
+                return replace(result, state="stopped", explanations=(otherwise,), help="explained")
+            helped = "located" if raised.where else None
+            return replace(result, state="stopped", explanations=(how_it_ended(raised),), help=helped, line=raised.line)
+        asked = self._returned(probe)
+        if raised.returned != asked:
+            why = Explanation(f"{self.exercise.name} returned {raised.returned}, expected {asked}.")
+            return replace(result, explanations=(why,), help="explained")
+        why = Explanation(f"What {self.exercise.name} returned cannot be used here.")
+        return replace(result, explanations=(why,), help="explained")
+
+    def _unknown(self, raised: Raised, probe: Probe) -> Explanation:
+        """Which parameters a module has that are not asked for, or in another shape, and which it lacks."""
+        name = self.exercise.name
+        if not raised.message.startswith("parameters: "):
+            return Explanation(f"{name} gave something in another shape than expected, so that this could not go on.")
+        source = Asked(self.draws)
+        with drawing(source), fresh_state():
+            observe(probe.function, self.exercise.reference)
+        asked = {key.partition(PARAMETER)[2]: key.split(PARAMETER)[0] for key in source.keys if PARAMETER in key}
+        has, _, lacks = raised.message.removeprefix("parameters: ").partition(" | ")
+        sentences = []
+        for parameter, shape in re.findall(r"([\w.]+) (\[[\d, ]*\])", has)[:3]:
+            if parameter in asked:
+                wanted = asked[parameter].removeprefix("normal ")
+                sentences.append(f"`{parameter}` has shape {bracketed(shape)}, expected {bracketed(wanted)}.")
+            else:
+                sentences.append(f"{name} has `{parameter}`, which is not asked for.")
+        missing = [parameter for parameter in lacks.split("; ") if parameter in asked]
+        sentences += [f"`{parameter}` is missing." for parameter in missing[:3]]
+        reason = "Parameters are filled by their names, so each has to have the name and the shape of the stub."
+        return Explanation(" ".join(sentences), reason)
+
+    def _returned(self, probe: Probe) -> str:
+        """What the reference returns under a probe, in words."""
+        with drawing(Replay(self.draws)):
+            return last_return(probe.function, self.exercise.reference)
+
+
+def how_it_ended(raised: Raised) -> Explanation:
+    """What student code raised, and where."""
+    return Explanation(f"Your code raised {raised.kind}{f' at {raised.where}' if raised.where else ''}.")
+
+
+CALLED = re.compile(r"(?:[\w.]*\.)?(\w+)\(\) (got an unexpected keyword argument '(\w+)'|.*positional argument)")
+
+
+def called_otherwise(name: str, raised: Raised) -> Explanation | None:
+    """The arguments of an answer are not those of the stub: our call failed before any line of it ran."""
+    found = CALLED.match(raised.message) if raised.kind == "TypeError" and not raised.where else None
+    if found is None or found[1] not in (name, "forward", "__init__"):
+        return None
+    what = (
+        f"with the argument `{found[3]}`, which yours does not have" if found[3] else "with other arguments than yours"
+    )
+    return Explanation(f"{name} is called {what}. Keep the names and the order of the arguments in the stub.")
+
+
+def bracketed(shape: str) -> str:
+    """`[3, 4]` as a shape is written: `(3, 4)`."""
+    return str(tuple(json.loads(shape)))

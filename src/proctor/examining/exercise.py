@@ -1,0 +1,176 @@
+"""An exercise: a reference, probes that look at an implementation, and named mistakes that can be run."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal, TypeVar
+
+from proctor.examining.result import Explanation
+from proctor.forbid import Family
+from proctor.inside.observe import Observation
+
+Implementation = Callable[..., Any]
+ProbeFunction = Callable[[Any], Mapping[str, Any]]
+Explain = Callable[[Observation, Observation], str]
+Kind = Literal["value", "property", "remark"]
+P = TypeVar("P", bound=ProbeFunction)
+F = TypeVar("F", bound=Implementation)
+
+
+@dataclass(frozen=True)
+class Probe:
+    """One situation in which an implementation is looked at.
+
+    A value probe earns marks; a property probe (inputs unchanged, another dtype, another device) can only cost them; a
+    remark costs nothing: an answer that passes hears of it.
+    """
+
+    name: str
+    function: ProbeFunction
+    kind: Kind
+    situation: str  # completes "Seen on …"
+    fault: str = ""  # what to say if this is the first probe that does not agree
+    explain: Explain | None = None  # the same where it depends on what was seen
+
+    def why(self, seen: Observation, expected: Observation) -> str:
+        """What to say of an answer that fails this probe; empty if there is nothing to say but the evidence."""
+        return self.explain(seen, expected) if self.explain is not None else self.fault
+
+
+@dataclass(frozen=True)
+class Misconception:
+    """A classic mistake as a runnable wrong implementation."""
+
+    name: str
+    implementation: Implementation
+    explanation: Explanation
+    replaces: frozenset[str] = frozenset()  # steps or methods; two mistakes in different ones can be made together
+    steps: tuple[tuple[str, Implementation], ...] = ()
+
+
+class Exercise:
+    """What a student builds, and how we tell what they built.
+
+    Args:
+        reference: the right implementation; the exercise has its name.
+        section: heading in the book that a student is sent to.
+        hints: gentlest first.
+        forbid: what may not be called here.
+        points: what full agreement is worth.
+        equivalents: mutants of the reference that compute the same thing, as lint words them -> why they do.
+    """
+
+    def __init__(
+        self,
+        reference: Implementation,
+        *,
+        section: str,
+        hints: Sequence[str],
+        forbid: Iterable[Family] = (),
+        points: float = 1.0,
+        equivalents: Mapping[str, str] | None = None,
+    ) -> None:
+        self.reference = reference
+        self.name = reference.__name__
+        self.section = section
+        self.hints = tuple(hints)
+        self.forbid = tuple(forbid)
+        self.points = points
+        self.equivalents = dict(equivalents or {})
+        self.probes: dict[str, Probe] = {}
+        self.misconceptions: dict[str, Misconception] = {}
+        self.in_steps: Implementation | None = None
+
+    def __repr__(self) -> str:
+        return f"Exercise({self.name}, {len(self.probes)} probes, {len(self.misconceptions)} misconceptions)"
+
+    def probe(self, function: P) -> P:
+        """Add a value probe; its docstring says in which situation it looks."""
+        self._add(function, "value")
+        return function
+
+    def property(self, function: P) -> P:
+        """Add a property probe. A second paragraph of its docstring is what a student reads who fails it alone."""
+        self._add(function, "property")
+        return function
+
+    def remark(self, function: P) -> P:
+        """Add a probe that costs nothing. The second paragraph of its docstring is what an answer that passes hears."""
+        self._add(function, "remark")
+        return function
+
+    def _add(self, function: ProbeFunction, kind: Kind) -> None:
+        name = function.__name__
+        if name in self.probes:
+            raise ValueError(f"{self.name} already has a probe {name}; give the new one another name")
+        situation, fault = paragraphs(function)
+        self.probes[name] = Probe(name, function, kind, situation, fault, getattr(function, "explain", None))
+
+    def counted(self) -> dict[str, Probe]:
+        """The probes that decide."""
+        return {name: probe for name, probe in self.probes.items() if probe.kind != "remark"}
+
+    def misconception(self, wrong: F) -> F:
+        """Add a wrong stand-in for the reference. Docstring: the sentence for the student, then the reason.
+
+        A class derives from the reference and overrides what is mistaken; two that override different methods can
+        be diagnosed together.
+        """
+        replaces: frozenset[str] = frozenset()
+        if inspect.isclass(wrong):
+            replaces = frozenset(
+                n for n, v in vars(wrong).items() if callable(v) or isinstance(v, property | staticmethod)
+            )
+        self._mistake(wrong.__name__, wrong, wrong, replaces)
+        return wrong
+
+    def assembled(self, in_steps: F) -> F:
+        """Give the reference once more with its steps as keyword-only arguments, so that single steps can be wrong."""
+        self.in_steps = in_steps
+        return in_steps
+
+    def instead_of(self, step: str) -> Callable[[F], F]:
+        """Add a misconception that replaces one step of the assembled reference."""
+
+        def add(wrong: F) -> F:
+            if self.in_steps is None:
+                raise ValueError(f"{self.name}: `assembled` comes before `instead_of`")
+            implementation = partial(self.in_steps, **{step: wrong})
+            self._mistake(wrong.__name__, wrong, implementation, frozenset([step]), ((step, wrong),))
+            return wrong
+
+        return add
+
+    def _mistake(
+        self,
+        name: str,
+        documented: Implementation,
+        implementation: Implementation,
+        replaces: frozenset[str],
+        steps: tuple[tuple[str, Implementation], ...] = (),
+    ) -> None:
+        if name in self.misconceptions:
+            raise ValueError(f"{self.name} already has a misconception {name}; give the new one another name")
+        sentence, reason = paragraphs(documented)
+        self.misconceptions[name] = Misconception(name, implementation, Explanation(sentence, reason), replaces, steps)
+
+    def both(self, a: Misconception, b: Misconception) -> Implementation | None:
+        """The implementation that makes two mistakes at once, or None if they are not separate steps."""
+        if not a.replaces or not b.replaces or a.replaces & b.replaces:
+            return None
+        if inspect.isclass(a.implementation) and inspect.isclass(b.implementation):
+            return type(self.name, (a.implementation, b.implementation), {})
+        if self.in_steps is not None and a.steps and b.steps:
+            return partial(self.in_steps, **dict(a.steps + b.steps))
+        return None
+
+
+def paragraphs(documented: Any) -> tuple[str, str]:
+    """The first paragraph of a docstring, and the rest, each as flowing text."""
+    first, _, rest = (inspect.getdoc(documented) or "").partition("\n\n")
+    if not first:
+        raise ValueError(f"{documented.__name__} needs a docstring: it is what the student reads")
+    return " ".join(first.split()), "\n".join(" ".join(p.split()) for p in rest.split("\n\n")).strip()

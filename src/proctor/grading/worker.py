@@ -1,0 +1,111 @@
+"""What a worker does: mark one submission after another, in a process that has the examiners and a sandbox of its own.
+
+Every engine (`proctor.grading.engines`) calls `mark` in as many processes, or on as many machines, as it has.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from proctor.examining.diagnose import Examiner
+from proctor.examining.result import Explanation, Result
+from proctor.grading.journal import GradedSubmission
+from proctor.inside.warmup.meta_kernels import prefer_kernels
+from proctor.inside.warmup.stub_compiler import leave_out
+from proctor.marking import probe_pickle
+from proctor.marking.assignment import Assignment
+from proctor.marking.submission_marker import mark_submission
+from proctor.marking.submissions import File, digest
+from proctor.sandbox import Limits, Sandbox
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that a worker needs to mark, wherever it is.
+
+    Args:
+        make: gives the assignment when it is called with `arguments`; other processes find it by its import path.
+        salt: enters every input. It is secret: whoever knows it can prepare answers.
+        limits: of one run in the sandbox.
+        tier: of the sandbox.
+        trust: allow running without a sandbox.
+    """
+
+    make: Callable[..., Assignment]
+    arguments: tuple[Any, ...]
+    salt: str
+    limits: Limits
+    tier: str = "auto"
+    trust: bool = False
+
+    def assignment(self) -> Assignment:
+        return self.make(*self.arguments)
+
+
+@lru_cache(maxsize=1)
+def prepared(plan: Plan) -> tuple[Assignment, dict[str, Examiner]]:
+    """The assignment and its examiners, once per process. Workers that are forked from this one inherit them."""
+    import torch
+
+    torch.set_num_threads(1)  # a pool of threads would not survive a fork, and the tensors are small
+    leave_out()  # both as in the sandbox: errors are to have the same words here and there
+    prefer_kernels()
+    assignment = plan.assignment()
+    examiners = examiners_of(assignment, plan.salt)
+    for examiner in examiners.values():
+        examiner.draws  # noqa: B018 - runs the reference
+    gc.freeze()  # a collection that looked at all this would make a copy of it in every worker
+    return assignment, examiners
+
+
+def examiners_of(assignment: Assignment, salt: str) -> dict[str, Examiner]:
+    """One examiner per exercise."""
+    return {exercise.name: Examiner(exercise, salt) for exercise in assignment.exercises}
+
+
+def sandbox_for(
+    assignment: Assignment, examiners: Mapping[str, Examiner], limits: Limits, tier: str = "auto", trust: bool = False
+) -> Sandbox:
+    """A sandbox that knows the probes and the inputs of an assignment, and nothing else of it."""
+    draws = {name: examiner.draws for name, examiner in examiners.items()}
+    return Sandbox(probe_pickle.dumps(assignment.exercises), draws, limits, tier, trust, assignment.public_modules)
+
+
+_sandboxes: dict[Plan, Sandbox] = {}  # one at most: a process has one sandbox
+
+
+def sandbox_of(plan: Plan) -> Sandbox:
+    """The sandbox of this process, running."""
+    if plan not in _sandboxes:
+        close_sandbox()
+        sandbox = sandbox_for(*prepared(plan), plan.limits, plan.tier, plan.trust)
+        sandbox.start()
+        _sandboxes[plan] = sandbox
+    return _sandboxes[plan]
+
+
+def close_sandbox() -> None:
+    """Close the sandbox of this process, if it has one."""
+    while _sandboxes:
+        _sandboxes.popitem()[1].close()
+
+
+def mark(plan: Plan, student: str, files: list[File]) -> GradedSubmission:
+    """Mark one student's submission in this process. A failure of ours is reported as such, and costs nobody else."""
+    try:
+        results, notes, code = mark_submission(*prepared(plan), sandbox_of(plan), files)
+    except Exception as error:
+        return fault(plan, student, files, f"The grader itself failed ({type(error).__name__}: {error}).")
+    return GradedSubmission(student, digest(files), tuple(results), tuple(notes), code)
+
+
+def fault(plan: Plan, student: str, files: list[File], sentence: str) -> GradedSubmission:
+    """A submission that could not be marked."""
+    why = Explanation(f"{sentence} This is our fault, not yours.")
+    found = plan.assignment().exercises
+    results = (Result(e.name, "fault", 0.0, 0, len(e.probes), explanations=(why,)) for e in found)
+    return GradedSubmission(student, digest(files), tuple(results))

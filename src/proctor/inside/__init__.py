@@ -1,0 +1,21 @@
+"""What exists beside student code. The directory is the list: `sandbox.launch` sends all of it into the sandbox.
+
+Nothing here may import more of ours than this package and `proctor.forbid` (a test says so), and nothing may be a
+secret: whoever runs inside can read and change it all.
+
+What a probe needs, wherever student code runs (a notebook, `qkv check`, the sandbox's child):
+    inputs          fresh inputs, named by keys, salted in graded runs
+    observe         run one probe on one implementation
+    properties      probes that many exercises share
+    running         run a submission: its cells, then every probe. Nothing else compiles student text
+    stub_modules    stand-ins for what is of no use to a grader, such as plots
+    memory_importer modules that exist as text in memory only
+
+The sandbox's own processes:
+    bootstrap       zygote: its first lines
+    zygote          zygote: load what children share, then fork a child for each submission
+    warmup          zygote: what makes a fork cheap
+    harness         child: take a job, run it, send what was seen
+    seccomp, landlock, rlimits  child and zygote: confine this process
+    protocol        both sides of the wall: frames, and tensors as bytes
+"""

@@ -1,0 +1,167 @@
+"""One run, inside: take a job from the channel, run it (`proctor.inside.running`), send what was seen.
+
+Runs in the forked child, next to student code, so nothing here is a guarantee: student code can change all of it. It
+cannot gain by that. What leaves is values, and the trusted process compares them with its own.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, NoReturn
+
+from proctor.forbid import Family
+from proctor.forbid.replace import Blocker
+from proctor.inside import protocol
+from proctor.inside.observe import Observation, Raised
+from proctor.inside.running import Cell, Draws, Job, Loaded, Output, Probes, room, run_job
+
+OUT_OF_MEMORY = ("can't allocate memory", "std::bad_alloc", "not enough memory")
+
+
+class Channel:
+    """The way out: whole frames on one socket."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+        self.held = b""
+
+    def hold(self, kind: bytes, payload: bytes = b"") -> None:
+        """Send this with the next frame: each write wakes the other side."""
+        self.held += protocol.frame(kind, payload)
+
+    def send(self, kind: bytes, payload: bytes = b"") -> None:
+        # write() and read(), since the system calls of sockets are refused once student code may run
+        data, self.held = memoryview(self.held + protocol.frame(kind, payload)), b""
+        while data:
+            data = data[os.write(self.descriptor, data) :]
+
+    def close(self) -> None:
+        """Hang up, which the other side is waiting for; the end of the process would come later."""
+        os.close(self.descriptor)
+
+    def job(self) -> tuple[Job, Draws | None]:
+        """What to run, and the inputs if they are others than those of the sandbox."""
+        kind, length = protocol.HEAD.unpack(self._exactly(protocol.HEAD.size))
+        if kind != protocol.JOB:
+            raise RuntimeError(f"expected a job, got {kind!r}")
+        return unpack_job(self._exactly(length))
+
+    def _exactly(self, count: int) -> bytes:
+        parts = []
+        while count:
+            part = os.read(self.descriptor, min(count, 1 << 20))
+            if not part:
+                os._exit(0)  # nobody wants an answer any more
+            parts.append(part)
+            count -= len(part)
+        return b"".join(parts)
+
+
+def pack_job(job: Job, draws: Draws | None = None) -> bytes:
+    """A job as bytes, and inputs if they are others than those of the sandbox."""
+    tensors, names = protocol.flat(draws or {})
+    note = {
+        "cells": [[cell.label, cell.source] for cell in job.cells],
+        "modules": dict(job.modules),
+        "inert": list(job.inert),
+        "stand_ins": dict(job.stand_ins),
+        "exercises": {name: list(probes) for name, probes in job.exercises.items()},
+        "forbid": {
+            name: [[f.title, sorted(f.words), sorted(f.contained)] for f in families]
+            for name, families in job.forbid.items()
+        },
+        "draws": None if draws is None else names,
+    }
+    return protocol.encode(tensors, note)
+
+
+def unpack_job(data: bytes) -> tuple[Job, Draws | None]:
+    """What `pack_job` packed."""
+    tensors, note = protocol.decode(data, max_header=1 << 30, max_tensors=1 << 30)
+    job = Job(
+        cells=[Cell(label, source) for label, source in note["cells"]],
+        exercises=note["exercises"],
+        forbid={name: [family(*parts) for parts in many] for name, many in note["forbid"].items()},
+        modules=note["modules"],
+        inert=note["inert"],
+        stand_ins=note["stand_ins"],
+    )
+    return job, None if note["draws"] is None else protocol.nested(tensors, note["draws"])
+
+
+def family(title: str, words: list[str], contained: list[str]) -> Family:
+    return Family.of(title, *words, contained=contained)
+
+
+def run(channel: Channel, blocker: Blocker, probes: Probes, draws: Draws, limits: Mapping[str, Any]) -> None:
+    """Receive a job, run it, send what was seen."""
+
+    def flood() -> NoReturn:
+        channel.send(protocol.STOP, protocol.to_json({"reason": "output"}))
+        os._exit(0)
+
+    def loaded(found: Loaded) -> None:
+        channel.hold(protocol.DEFINED, protocol.to_json(report(found)))
+
+    def begin(exercise: str, probe: str) -> None:
+        channel.send(protocol.BEGIN, protocol.pair(exercise, probe))
+
+    def observed(seen: Observation) -> None:
+        channel.hold(protocol.OBSERVED, pack(in_words(seen, limits["memory_mb"]), limits["frame_bytes"]))
+
+    job, others = channel.job()
+    began = time.process_time()
+    output = Output(limits["kept_output"], limits["output_bytes"], flood)
+    with room(output, job.modules, job.inert) as names:
+        run_job(job, probes, draws if others is None else others, blocker, names, loaded, begin, observed)
+    used = time.process_time() - began
+    channel.hold(protocol.OUTPUT, protocol.to_json({"text": output.text(), "count": output.count, "seconds": used}))
+    channel.send(protocol.END)
+
+
+def report(found: Loaded) -> dict[str, Any]:
+    """What came of the cells, as the other side takes it."""
+    return {
+        "defined": found.defined,
+        "errors": {label: parts(error) for label, error in list(found.errors.items())[:40]},
+        "notes": [note[:500] for note in found.notes[:20]],
+        "called": list(found.called[:20]),
+    }
+
+
+def parts(error: Raised) -> list[str]:
+    return [error.kind[:100], error.message[:2000], error.where[:500], error.returned[:200]]
+
+
+def in_words(seen: Observation, memory_mb: int) -> Observation:
+    """With "memory" where torch says it in its own way."""
+    error = seen.raised
+    if error is not None and (error.kind == "MemoryError" or any(sign in error.message for sign in OUT_OF_MEMORY)):
+        return replace(seen, raised=Raised("MemoryError", f"more than the allowed {memory_mb} MB", error.where))
+    return seen
+
+
+def pack(seen: Observation, most: int) -> bytes:
+    """An observation as bytes. One that cannot be packed, or is too large, becomes what was wrong with it."""
+    try:
+        data = _bytes(seen)
+        if len(data) <= most:
+            return data
+        problem = Raised("ValueError", f"the result has {len(data):,} bytes; at most {most:,} are read")
+    except TypeError as error:
+        problem = Raised("TypeError", str(error))
+    return _bytes(Observation(None, problem, seen.called))
+
+
+def _bytes(seen: Observation) -> bytes:
+    if seen.values is not None and not seen.called and not seen.deprecated:
+        return protocol.encode(seen.values)
+    note = {
+        "raised": None if seen.raised is None else parts(seen.raised),
+        "called": [str(name)[:200] for name in seen.called[:20]],
+        "deprecated": [str(text)[:300] for text in seen.deprecated[:3]],
+    }
+    return protocol.encode(seen.values or {}, note)

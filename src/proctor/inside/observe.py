@@ -1,0 +1,251 @@
+"""Run one probe on one implementation and keep what can be compared: plain tensors, or how it ended.
+
+The same file runs in a notebook, in the trusted process and in the sandbox's child, so all three see the same thing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import linecache
+import os
+import random
+import re
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from proctor.inside.inputs import UnknownDraw
+
+LARGEST = 64 * 2**20  # bytes of one observed tensor: far above any probe, far below a memory bomb
+STUDENTS = "<ipython", "<cell", "<submission"  # how the files of student code begin that has no file
+
+
+@dataclass(frozen=True)
+class Raised:
+    """There are no tensors to compare: student code ended in an exception, or what it returned is of no use."""
+
+    kind: str
+    message: str
+    where: str = ""  # "cell 3, line 5: `scores = q @ k`"; empty if no line of the student's was running
+    returned: str = ""  # where none was: what the student's code had returned, in words
+
+    @property
+    def ours(self) -> bool:
+        """Is the exception one of ours, which says what cannot be compared? Student code did not raise it."""
+        return self.kind in (NotATensor.__name__, UnknownDraw.__name__) and not self.where
+
+    @property
+    def unstarted(self) -> bool:
+        """Is this the stub's own `raise NotImplementedError`, and not torch saying that it lacks an operation?"""
+        return self.kind == "NotImplementedError" and (not self.message or "raise NotImplementedError" in self.where)
+
+    @property
+    def line(self) -> int | None:
+        """The number of the student's line, if it is known."""
+        found = re.search(r"\bline (\d+)", self.where)
+        return int(found[1]) if found else None
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.message}" if self.message else self.kind
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What a probe saw: named tensors, or an exception; which forbidden things were called; what is deprecated."""
+
+    values: dict[str, Tensor] | None
+    raised: Raised | None = None
+    called: tuple[str, ...] = ()
+    deprecated: tuple[str, ...] = ()
+
+
+def observe(probe: Callable[[Any], Mapping[str, Any]], implementation: Any) -> Observation:
+    """Run the probe on the implementation; nothing that student code raises gets out."""
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("ignore")
+        for category in (DeprecationWarning, FutureWarning, PendingDeprecationWarning):
+            warnings.simplefilter("always", category)
+        try:
+            seen = probe(implementation)
+            values = {str(name): plain(value, name) for name, value in seen.items()}
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # SystemExit included: leaving is not an answer
+            return Observation(None, describe(error, probe, implementation))
+    about = [w for w in warned if is_students(w.filename) or w.filename == file_of(implementation)]
+    return Observation(values, deprecated=tuple(dict.fromkeys(str(w.message)[:300] for w in about))[:3])
+
+
+@contextmanager
+def fresh_state() -> Iterator[None]:
+    """While the block runs, whatever an answer could have set globally is as a new interpreter has it; then it is put
+    back. So no answer costs another one anything, and a verdict does not depend on what ran before."""
+    grad, dtype, device = torch.is_grad_enabled(), torch.get_default_dtype(), torch.get_default_device()
+    deterministic, anomaly = torch.are_deterministic_algorithms_enabled(), torch.is_anomaly_enabled()
+    precision, depth = torch.get_float32_matmul_precision(), sys.getrecursionlimit()
+    state, own = torch.default_generator.get_state(), random.getstate()
+    numpy = sys.modules.get("numpy")
+    theirs = numpy.random.get_state() if numpy is not None else None
+    _set(True, torch.float32, torch.device("cpu"), False, False, "highest", 1000 if depth < 1000 else depth)
+    torch.default_generator.manual_seed(0)
+    random.seed(0)
+    if numpy is not None:
+        numpy.random.seed(0)
+    try:
+        yield
+    finally:
+        _set(grad, dtype, device, deterministic, anomaly, precision, depth)
+        torch.default_generator.set_state(state)
+        random.setstate(own)
+        if numpy is not None:
+            numpy.random.set_state(theirs)
+
+
+def _set(
+    grad: bool,
+    dtype: torch.dtype,
+    device: torch.device,
+    deterministic: bool,
+    anomaly: bool,
+    precision: str,
+    depth: int,
+) -> None:
+    """Each only where it differs: setting some of them is slow, or loads parts of torch."""
+    if torch.is_grad_enabled() != grad:
+        torch.set_grad_enabled(grad)
+    if torch.get_default_dtype() != dtype:
+        torch.set_default_dtype(dtype)
+    if torch.get_default_device() != device:
+        torch.set_default_device(None if device.type == "cpu" else device)
+    if torch.are_deterministic_algorithms_enabled() != deterministic:
+        torch.use_deterministic_algorithms(deterministic)
+    if torch.is_anomaly_enabled() != anomaly:
+        torch.autograd.set_detect_anomaly(anomaly)
+    if torch.get_float32_matmul_precision() != precision:
+        torch.set_float32_matmul_precision(precision)
+    if sys.getrecursionlimit() != depth:
+        sys.setrecursionlimit(depth)
+
+
+class NotATensor(TypeError):
+    """The result is of a kind that cannot be compared."""
+
+
+def plain(value: Any, name: str = "result") -> Tensor:
+    """A detached CPU tensor of ours: no subclass, no graph, no shared memory with the student's."""
+    if isinstance(value, Tensor):
+        if value.numel() * value.element_size() > LARGEST:
+            raise NotATensor(f"{name} has {value.numel():,} entries, which is more than any answer here needs.")
+        if value.device.type == "meta":  # no numbers there: the shape is what there is to see
+            return torch.tensor(value.shape, dtype=torch.int64)
+        if value.layout != torch.strided:
+            raise NotATensor(f"{name} is not a dense tensor (layout {value.layout}).")
+        value = value.detach().as_subclass(Tensor)
+        if value.device.type != "cpu":
+            value = value.cpu()
+        if value.is_conj() or value.is_neg():  # a view that only says so
+            value = value.resolve_conj().resolve_neg()
+        return value.clone(memory_format=torch.contiguous_format)
+    if isinstance(value, bool):
+        return torch.tensor(value)
+    if isinstance(value, int):
+        return torch.tensor(value, dtype=torch.int64)
+    if isinstance(value, float):
+        return torch.tensor(value, dtype=torch.float64)
+    if isinstance(value, list | tuple) and all(isinstance(item, int) for item in value):
+        return torch.tensor(value, dtype=torch.int64)
+    if value is None:
+        raise NotATensor(f"{name} is None. Is a `return` missing?")
+    raise NotATensor(f"{name} is {in_words(value)}.")
+
+
+# ---- how it ended
+
+
+def describe(error: BaseException, probe: Callable[[Any], Any] | None = None, implementation: Any = None) -> Raised:
+    """Say what was raised and at which line of the student's code; if at none, what that code had returned."""
+    own = file_of(implementation)
+    frames = [
+        f for f in traceback.extract_tb(error.__traceback__) if is_students(f.filename) or (own and f.filename == own)
+    ]
+    where = returned = ""
+    if frames:
+        frame = frames[-1]
+        line = (frame.line or linecache.getline(frame.filename, frame.lineno or 0)).strip()
+        where = f"{place(frame.filename)}line {frame.lineno}" + (f": `{line[:120]}`" if line else "")
+    elif probe is not None:
+        returned = last_return(probe, implementation)
+    try:
+        message = str(error)
+    except Exception:  # an exception class of the student's may fail at this too
+        message = ""
+    return Raised(type(error).__name__, message[:600], where, returned)
+
+
+def is_students(filename: str) -> bool:
+    """A cell of a notebook or a submitted file, as opposed to a library's or one of ours."""
+    return filename.startswith(STUDENTS) or "ipykernel_" in filename
+
+
+def file_of(implementation: Any) -> str:
+    """The file in which a function, or the methods of a class, were written; empty if that is not known."""
+    functions = (
+        [implementation, *vars(implementation).values()] if isinstance(implementation, type) else [implementation]
+    )
+    codes = (getattr(function, "__code__", None) for function in functions)
+    return next((code.co_filename for code in codes if code is not None), "")
+
+
+def place(filename: str) -> str:
+    """The label that a cell was compiled under, as words: `<cell 3 of a.ipynb>` gives `cell 3 of a.ipynb, `."""
+    if filename.startswith(("<cell", "<submission")):
+        return filename.strip("<>").removeprefix("submission ") + ", "
+    return "" if is_students(filename) else os.path.basename(filename) + ", "
+
+
+def last_return(probe: Callable[[Any], Any], implementation: Any) -> str:
+    """What an implementation returns when a probe last calls it, in words; empty if it never does."""
+    last: list[str] = []
+
+    def noted(value: Any) -> Any:
+        last[:] = [in_words(value)]
+        return value
+
+    if isinstance(implementation, type):
+
+        def call(self: Any, *args: Any, **options: Any) -> Any:
+            return noted(super(watched, self).__call__(*args, **options))
+
+        watched: Any = type(implementation.__name__, (implementation,), {"__call__": call})
+    else:
+
+        def watched(*args: Any, **options: Any) -> Any:
+            return noted(implementation(*args, **options))
+
+    with contextlib.suppress(Exception):  # it may fail, as it did before: that is why we ask
+        probe(watched)
+    return last[0] if last else ""
+
+
+def in_words(value: Any) -> str:
+    """`a tensor of shape (2, 3)`, `a tuple of 2 tensors`, `None`."""
+    if isinstance(value, Tensor):
+        return f"a tensor of shape {tuple(value.shape)}"
+    if isinstance(value, list | tuple):
+        kinds = {Tensor if isinstance(item, Tensor) else type(item) for item in value}
+        kind = kinds.pop().__name__.lower() if len(kinds) == 1 else "value"
+        outer = "list" if isinstance(value, list) else "tuple"
+        return f"a{'n empty' if not value else ''} {outer}" + (
+            f" of {len(value)} {kind}{'' if len(value) == 1 else 's'}" if value else ""
+        )
+    if value is None:
+        return "None"
+    kind = type(value).__name__
+    return f"{'an' if kind[:1] in 'aeiou' or kind == 'ndarray' else 'a'} {kind}"

@@ -1,0 +1,320 @@
+"""Running a submission: its cells in a namespace of their own, then every probe of every exercise.
+
+This is the one place where student text is compiled and run, whoever asks: `qkv check` in this process
+(`proctor.marking.in_process`), the grader in a sandbox's child (`proctor.inside.harness`). So both see the same.
+
+Guarantees to the honest student: cells run in order in one namespace, a failing cell spoils only itself, a probe that
+raises leaves the others alone, prints and warnings cost nothing, a missing package costs only what uses it, and what
+one answer sets globally is put back before the next.
+"""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import builtins
+import importlib
+import io
+import linecache
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import groupby
+from types import ModuleType
+from typing import Any, NoReturn
+
+from torch import Tensor
+
+from proctor.forbid import Family
+from proctor.forbid.replace import Blocker
+from proctor.inside.inputs import Replay, drawing
+from proctor.inside.memory_importer import MemoryImporter
+from proctor.inside.observe import Observation, Raised, describe, fresh_state, observe
+from proctor.inside.stub_modules import Inert, InertModules, Missing
+
+NAMESPACE = "submission"  # not "__main__": what a script does when it is run is not part of what it defines
+Probes = Mapping[str, Mapping[str, Callable[..., Any]]]  # exercise -> probe -> function
+Draws = Mapping[str, Mapping[str, Tensor]]  # exercise -> key -> input
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A piece of a submission, and how to speak of it ("cell 3 of a.ipynb", "helpers.py")."""
+
+    label: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to run.
+
+    Args:
+        cells: the student's definitions, in order.
+        exercises: exercise -> probes to run, in order.
+        forbid: exercise -> what may not be called.
+        modules: full name -> source of what can be imported.
+        inert: modules that can be imported and do nothing, besides those for plots and the like.
+        stand_ins: name -> module it is taken from, set in the namespace after the student's cells ran.
+    """
+
+    cells: Sequence[Cell] = ()
+    exercises: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    forbid: Mapping[str, Sequence[Family]] = field(default_factory=dict)
+    modules: Mapping[str, str] = field(default_factory=dict)
+    inert: Sequence[str] = ()
+    stand_ins: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Loaded:
+    """What came of the cells.
+
+    Args:
+        defined: exercises for which the submission defines something that can be called.
+        errors: label -> what a cell raised when it was run.
+        notes: imports that failed, in words.
+        called: forbidden things that were called while cells ran.
+    """
+
+    defined: list[str]
+    errors: dict[str, Raised]
+    notes: list[str]
+    called: tuple[str, ...] = ()
+
+
+def run_job(
+    job: Job,
+    probes: Probes,
+    draws: Draws,
+    blocker: Blocker,
+    names: dict[str, Any],
+    loaded: Callable[[Loaded], None],
+    begin: Callable[[str, str], None],
+    observed: Callable[[Observation], None],
+    interruptible: bool = False,
+) -> None:
+    """Run the cells in a namespace, then the probes; tell what was seen as it is seen.
+
+    Args:
+        interruptible: somebody is at the keyboard: a KeyboardInterrupt is theirs, and ends it all.
+    """
+    everything = tuple(dict.fromkeys(family for families in job.forbid.values() for family in families))
+    with fresh_state(), blocker.without(everything):  # from the first cell on
+        errors, notes = run_cells(
+            job.cells, names, withheld={name.partition(".")[0] for name in job.modules}, interruptible=interruptible
+        )
+        defined = [n for n in job.exercises if callable(names.get(n)) and not isinstance(names[n], Missing)]
+        called = blocker.taken()
+    loaded(Loaded(defined, errors, notes, called))
+    implementations = {name: names[name] for name in defined}
+    for name, module in job.stand_ins.items():
+        names[name] = getattr(importlib.import_module(module), name)
+    # those that forbid the same beside each other: taking something away costs as much as a few probes
+    for families, neighbours in groupby(implementations, lambda exercise: tuple(job.forbid.get(exercise, ()))):
+        with blocker.without(families):
+            for exercise in neighbours:
+                with drawing(Replay(draws.get(exercise, {}))), fresh_state():
+                    for probe in job.exercises[exercise]:
+                        begin(exercise, probe)
+                        seen = look(probes[exercise][probe], implementations[exercise], interruptible)
+                        called = blocker.taken()
+                        observed(Observation(seen.values, seen.raised, called, seen.deprecated) if called else seen)
+
+
+def look(probe: Callable[..., Any], implementation: Any, interruptible: bool) -> Observation:
+    """One probe on one implementation; whatever it raises, the next probe gets its turn."""
+    try:
+        return observe(probe, implementation)
+    except BaseException as error:  # KeyboardInterrupt, which `observe` lets through for people at a keyboard
+        if interruptible:
+            raise
+        return Observation(None, describe(error))
+
+
+# ---- what surrounds a submission
+
+
+class Output(io.TextIOBase):
+    """Takes what is printed: keeps the beginning, forgets the rest, stops a flood."""
+
+    def __init__(self, kept: int, limit: int, flood: Callable[[], NoReturn]) -> None:
+        self.kept, self.limit, self.flood = kept, limit, flood
+        self.count = 0
+        self.parts: list[str] = []
+
+    encoding = "utf-8"
+    errors = "replace"
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        if not isinstance(text, str):
+            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
+        if self.count < self.kept:
+            self.parts.append(text[: self.kept - self.count])
+        self.count += len(text)
+        if self.count > self.limit:
+            self.flood()
+        return len(text)
+
+    @property
+    def buffer(self) -> _Bytes:
+        return _Bytes(self)
+
+    def text(self) -> str:
+        return "".join(self.parts)
+
+
+class _Bytes(io.RawIOBase):
+    """sys.stdout.buffer, counted with the rest."""
+
+    def __init__(self, output: Output) -> None:
+        self.output = output
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        raw = bytes(data)
+        self.output.write(raw.decode("utf-8", "replace"))
+        return len(raw)
+
+
+def _no_input(prompt: object = "") -> NoReturn:
+    raise EOFError("nobody is there to answer input()")
+
+
+@contextmanager
+def room(output: Output, modules: Mapping[str, str], inert: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
+    """The namespace of a submission and everything that it may expect around it. Afterwards all is as it was."""
+    shown_nowhere = InertModules([*InertModules().names, *inert])
+    sources = MemoryImporter(modules)
+
+    def ours(name: str) -> bool:
+        return name in (NAMESPACE, "__main__") or sources.owns(name) or shown_nowhere.owns(name)
+
+    finders = list(sys.meta_path)
+    hidden = {name: module for name, module in sys.modules.items() if ours(name)}
+    streams = {name: getattr(sys, name) for name in ("stdin", "stdout", "stderr", "__stdout__", "__stderr__", "argv")}
+    functions = {name: vars(builtins).get(name) for name in ("input", "display", "get_ipython")}
+    for name in hidden:
+        del sys.modules[name]
+    sys.stdin = io.StringIO()
+    sys.stdout = sys.stderr = sys.__stdout__ = sys.__stderr__ = output  # type: ignore[assignment,misc]
+    sys.argv = [NAMESPACE]
+    builtins.input = _no_input
+    builtins.display = lambda *args, **options: None  # type: ignore[attr-defined]
+    builtins.get_ipython = lambda: Inert("IPython")  # type: ignore[attr-defined]
+    shown_nowhere.install()
+    sources.install()
+    place = ModuleType(NAMESPACE)
+    sys.modules[NAMESPACE] = sys.modules["__main__"] = place
+    try:
+        yield place.__dict__
+    finally:
+        sys.meta_path[:] = finders
+        for name in [name for name in sys.modules if ours(name)]:
+            del sys.modules[name]
+        sys.modules.update(hidden)
+        for name, value in streams.items():
+            setattr(sys, name, value)
+        for name, function in functions.items():
+            if function is None:
+                vars(builtins).pop(name, None)
+            else:
+                setattr(builtins, name, function)
+
+
+# ---- cells
+
+
+def run_cells(
+    cells: Iterable[Cell], names: dict[str, Any], withheld: Iterable[str] = (), interruptible: bool = False
+) -> tuple[dict[str, Raised], list[str]]:
+    """Run all cells; returns the errors by label, and notes.
+
+    Args:
+        withheld: packages of which not every module can be imported here.
+    """
+    errors: dict[str, Raised] = {}
+    notes: list[str] = []
+    flags = 0
+    for cell in cells:
+        try:
+            more, flags = run_cell(cell, names, flags, frozenset(withheld))
+            notes += more
+        except BaseException as error:  # also sys.exit() in a cell
+            if interruptible and isinstance(error, KeyboardInterrupt):
+                raise
+            errors[cell.label] = describe(error)
+    return errors, notes
+
+
+def run_cell(
+    cell: Cell, names: dict[str, Any], flags: int, withheld: frozenset[str] = frozenset()
+) -> tuple[list[str], int]:
+    """Run one cell. Imports at its top level that fail are noted instead of raised.
+
+    Args:
+        flags: compiler flags of `from __future__` imports in earlier cells, which a notebook keeps on.
+
+    Returns:
+        notes on failed imports, and the flags for the next cell.
+    """
+    source, file = cell.source, file_name(cell.label)
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    if "import" not in source:  # most cells: no tree is needed
+        exec(compile(source, file, "exec", flags, dont_inherit=True), names)
+        return [], flags
+    tree = compile(source, file, "exec", ast.PyCF_ONLY_AST | flags, dont_inherit=True)
+    notes: list[str] = []
+    pending: list[ast.stmt] = []
+
+    def run(statements: list[ast.stmt]) -> None:
+        if statements:
+            module = ast.Module(body=list(statements), type_ignores=[])
+            exec(compile(module, file, "exec", flags, dont_inherit=True), names)
+
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+            for alias in node.names:
+                flags |= getattr(__future__, alias.name).compiler_flag
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            run(pending)
+            pending = []
+            if note := _import_one(node, run, names, withheld):
+                notes.append(note)
+        else:
+            pending.append(node)
+    run(pending)
+    return notes, flags
+
+
+def _import_one(
+    node: ast.Import | ast.ImportFrom,
+    run: Callable[[list[ast.stmt]], None],
+    names: dict[str, Any],
+    withheld: frozenset[str],
+) -> str:
+    """Run one import statement; if the module is not there, bind its names to `Missing`. Returns what was missing."""
+    try:
+        run([node])
+        return ""
+    except ImportError as error:
+        module = error.name or getattr(node, "module", None) or node.names[0].name
+        known = module.partition(".")[0] in withheld
+        for alias in node.names:
+            if alias.name != "*":
+                bound = alias.asname or (
+                    alias.name if isinstance(node, ast.ImportFrom) else alias.name.partition(".")[0]
+                )
+                names.setdefault(bound, Missing(module if known else module.partition(".")[0], withheld=known))
+        return f"{ast.unparse(node)}: {error}"
+
+
+def file_name(label: str) -> str:
+    """The file name that a cell is compiled under; `proctor.inside.observe` knows student code by it."""
+    return f"<{label}>" if label.startswith("cell") else f"<submission {label}>"

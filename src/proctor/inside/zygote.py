@@ -1,0 +1,239 @@
+"""The zygote: torch imported, probes and inputs loaded, no student code yet. It forks one child per run.
+
+It runs inside the walls, as the child does, and guarantees: what one submission did is gone before the next begins (a
+fresh fork each time; the job itself is read by the child, so no submission's text is ever in the zygote's memory);
+a child is ended when the trusted process says so or goes away; whatever a child left behind is ended with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import io
+import logging
+import os
+import select
+import signal
+import socket
+import sys
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from proctor.inside import landlock, protocol, rlimits, seccomp
+from proctor.inside.warmup import heap
+
+CHANNELS = 3, 4  # the child's only descriptors besides the standard ones: one for each time that it may be asked
+
+
+def run(control: socket.socket, boot: Mapping[str, Any]) -> None:
+    """Build the walls, load everything, report, serve until the other side hangs up."""
+    os.set_inheritable(control.fileno(), False)
+    try:
+        sweep = _walls(boot)
+        child = _prepare(boot, _receive(control), _receive(control))
+        heap.settle()  # last: what is freed later leaves gaps again
+    except BaseException:
+        message = traceback.format_exc()[-4000:].encode("utf-8", "replace")
+        control.sendall(protocol.FAILED + len(message).to_bytes(8, "big") + message)
+        os._exit(1)
+    memory = b"%d" % rlimits.peak_kb()
+    control.sendall(protocol.BOOTED + len(memory).to_bytes(8, "big") + memory)
+    serve(control, child, sweep)
+    os._exit(0)
+
+
+def _receive(control: socket.socket) -> bytes:
+    def exactly(count: int) -> bytes:
+        stream = io.BytesIO()
+        while stream.tell() < count:
+            part = control.recv(min(count - stream.tell(), 1 << 20))
+            if not part:
+                os._exit(0)
+            stream.write(part)
+        return stream.getvalue()
+
+    return exactly(int.from_bytes(exactly(8), "big"))
+
+
+def _walls(boot: Mapping[str, Any]) -> Callable[[], None]:
+    """Confine this process as the tier asks. Returns what ends all that a child may have left behind."""
+
+    def nothing() -> None: ...
+
+    def everyone() -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(-1, signal.SIGKILL)
+
+    if sys.platform == "linux":
+        landlock.die_with_parent()
+    if boot["tier"] == "bubblewrap":
+        return everyone  # alone in a process namespace
+    if boot["tier"] == "landlock":
+        user = landlock.become_nobody(boot["roots"])
+        landlock.restrict([(path, rights) for path, rights in boot["rules"]])
+        if user is not None:
+            landlock.die_with_parent()  # changing the user cancels it
+            if user >= landlock.UNUSED_USERS:
+                return everyone  # alone under this user
+        return nothing  # the filter lets nobody start a process
+    return _orphans
+
+
+def _orphans() -> None:
+    """End adopted children: without walls a submission can start processes, and as their subreaper we inherit them."""
+    while True:
+        try:
+            with open(f"/proc/self/task/{os.getpid()}/children") as file:
+                pids = [int(pid) for pid in file.read().split()]
+        except OSError:
+            return
+        if not pids:
+            return
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError, ChildProcessError):
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+
+
+def _prepare(boot: Mapping[str, Any], probes: bytes, draws: bytes) -> Callable[[Sequence[int]], None]:
+    """Import and warm what children share. Returns what a child does with its channels."""
+    import torch
+
+    torch.set_num_threads(1)  # thread pools do not survive a fork: there must never be one
+    import cloudpickle
+
+    from proctor.forbid import family as forbidden
+    from proctor.forbid import replace
+    from proctor.inside import harness
+    from proctor.inside.warmup import meta_kernels, rehearsal, stub_compiler
+
+    stub_compiler.leave_out()
+    for name in boot["preload"]:
+        __import__(name)
+    _tame(torch)
+    _hush()
+    meta_kernels.prefer_kernels()
+    functions = cloudpickle.loads(probes)
+    table = protocol.nested(*protocol.decode(draws, max_header=1 << 30, max_tensors=1 << 30))
+    bounds = boot["limits"]
+    rehearsal.rehearse(functions, table, bounds, boot["public_modules"])
+    blocker = replace.Blocker()
+    for family in forbidden.families():
+        replace.replacements(family)  # looked up once
+    filtered = boot["tier"] != "limits"
+    if filtered:
+        seccomp.prepare()
+    mapped = rlimits.mapped_bytes()
+    roof = mapped + bounds["memory_mb"] * rlimits.MB if mapped else 0
+    if not filtered and sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+    parent = os.getpid()
+
+    def child(descriptors: Sequence[int]) -> None:
+        channel = harness.Channel(descriptors[0])
+        try:
+            _alone(descriptors, parent)
+            channel = harness.Channel(CHANNELS[0])
+            if filtered:
+                rlimits.restrict(bounds["cpu_seconds"], roof, processes=0)
+                seccomp.install(os.getpid())
+            else:
+                rlimits.restrict(bounds["cpu_seconds"], roof, processes=rlimits.own_processes() + 64)
+        except BaseException as error:
+            channel.send(protocol.FAULT, repr(error).encode("utf-8", "replace"))
+            return
+        channel.send(protocol.READY)
+        for channel in map(harness.Channel, CHANNELS):
+            try:
+                harness.run(channel, blocker, functions, table, bounds)
+            except BaseException as error:
+                report = {"reason": "harness", "detail": f"{type(error).__name__}: {error}"[:500]}
+                channel.send(protocol.STOP, protocol.to_json(report))
+            channel.close()
+
+    return child
+
+
+def _tame(torch: Any) -> None:
+    """Calls that honest code may make and that cannot work here do nothing: compiling needs a place to write, a second
+    thread is refused."""
+    torch.compile = lambda model=None, **options: (lambda f: f) if model is None else model
+    torch.set_num_threads = torch.set_num_interop_threads = lambda count: None
+
+
+def _hush() -> None:
+    """As children are to find it: signals as the system has them, and no logs, which nobody would read.
+
+    Python looks after the locks of all log handlers at every fork, and torch has dozens.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.SIGPIPE):
+        signal.signal(number, signal.SIG_DFL)
+    for logger in list(logging.Logger.manager.loggerDict.values()):
+        if isinstance(logger, logging.Logger):
+            logger.handlers.clear()
+
+
+def _alone(descriptors: Sequence[int], parent: int) -> None:
+    """Own session, no descriptors but the channels, no life after the zygote's."""
+    if sys.platform == "linux":
+        landlock.die_with_parent()
+        if os.getppid() != parent:
+            os._exit(0)
+    os.setsid()  # else kill(0, …) would reach the zygote's group
+    os.dup2(0, 2)  # what the zygote says is kept, what a child says is not
+    aside = [fcntl.fcntl(descriptor, fcntl.F_DUPFD, CHANNELS[-1] + 1) for descriptor in descriptors]
+    for descriptor, channel in zip(aside, CHANNELS, strict=True):
+        os.dup2(descriptor, channel)
+    os.closerange(CHANNELS[-1] + 1, 1 << 20)
+
+
+def serve(control: socket.socket, child: Callable[[Sequence[int]], None], sweep: Callable[[], None]) -> None:
+    """One child at a time, until the other side hangs up."""
+    while True:
+        try:
+            command, descriptors, _, _ = socket.recv_fds(control, 1, len(CHANNELS))
+        except OSError:
+            return
+        if not command:
+            return
+        if command != protocol.RUN or len(descriptors) != len(CHANNELS):
+            continue  # a late "end it" for a child that had ended by itself
+        pid = os.fork()
+        if pid == 0:
+            try:
+                control.close()
+                child(descriptors)
+            finally:
+                os._exit(0)
+        for descriptor in descriptors:
+            os.close(descriptor)
+        ending = _watch(pid, control)
+        sweep()
+        try:
+            control.sendall(protocol.STATUS.pack(*ending))
+        except OSError:
+            return
+
+
+def _watch(pid: int, control: socket.socket) -> tuple[int, int, float]:
+    """Wait for the child's end; end it if told to, or if nobody is there any more. What `protocol.STATUS` holds."""
+    try:
+        exit_of = os.pidfd_open(pid)
+    except (AttributeError, OSError):  # an old kernel, or not Linux: look again and again
+        exit_of = None
+    watched: list[Any] = [control] if exit_of is None else [control, exit_of]
+    while True:
+        ready, _, _ = select.select(watched, [], [], None if exit_of is not None else 0.005)
+        if control in ready:
+            control.recv(1)  # an order, or the end of the other side: the same to the child
+            os.kill(pid, signal.SIGKILL)
+            watched.remove(control)
+        if exit_of is None or exit_of in ready:
+            done, status, usage = os.wait4(pid, 0 if exit_of is not None else os.WNOHANG)
+            if done:
+                if exit_of is not None:
+                    os.close(exit_of)
+                return status, int(usage.ru_maxrss), usage.ru_utime + usage.ru_stime

@@ -1,0 +1,1 @@
+"""One submission: the answers in it, the runs that they need, and the verdict on each."""

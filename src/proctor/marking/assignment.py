@@ -1,0 +1,87 @@
+"""What is graded: sheets of exercises, and what a submission may import for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from proctor.examining.exercise import Exercise
+from proctor.marking.answers import Answers, text_of
+from proctor.marking.extraction import extract
+from proctor.marking.submissions import File
+
+
+@dataclass(frozen=True)
+class ExerciseSheet:
+    """Exercises that belong together, such as those of one chapter.
+
+    Args:
+        title: how a report speaks of it.
+        exercises: those that are graded.
+        names: all exercises of the sheet in their order, graded or not.
+        module: name of the module that holds the references.
+        source: its text; what later exercises build on is cut out of it.
+        modules: full name -> text of what a submission may import: the parts that earlier sheets built.
+        earlier: exercises of earlier sheets -> the module in `modules` that has them.
+    """
+
+    title: str
+    exercises: tuple[Exercise, ...]
+    names: tuple[str, ...]
+    module: str = ""
+    source: str = ""
+    modules: Mapping[str, str] = field(default_factory=dict)
+    earlier: Mapping[str, str] = field(default_factory=dict)
+
+    def before(self, name: str) -> tuple[str, ...]:
+        """The exercises of this sheet that come before one."""
+        return self.names[: self.names.index(name)]
+
+    def reference_before(self, name: str) -> str:
+        """The references of earlier exercises with all that they use; nothing of this one or of later ones."""
+        parts = self.before(name)
+        slice_ = self._reference.slice(0, parts)
+        kept = [d for d in slice_.definitions if d.is_import or not d.binds & (set(self.names) - set(parts))]
+        return text_of(kept)
+
+    @cached_property
+    def _reference(self) -> Answers:
+        return Answers([extract(File("reference.py", self.source.encode()))])
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """All that a class is graded on.
+
+    Args:
+        title: how a report speaks of it.
+        sheets: in order.
+        setup: code that runs before each submission, such as the imports of the handed-out notebooks.
+        modules: full name -> text of what every submission may import and holds no answer.
+        inert: modules of the course that can be imported and do nothing, such as its figures.
+    """
+
+    title: str
+    sheets: tuple[ExerciseSheet, ...]
+    setup: str = ""
+    modules: Mapping[str, str] = field(default_factory=dict)
+    inert: tuple[str, ...] = ()
+
+    @property
+    def exercises(self) -> list[Exercise]:
+        return [exercise for sheet in self.sheets for exercise in sheet.exercises]
+
+    @property
+    def public_modules(self) -> dict[str, str]:
+        """The modules that may be imported and hold no answer: full name -> text."""
+        return {
+            name: text
+            for sheet in self.sheets
+            for name, text in sheet.modules.items()
+            if name not in sheet.earlier.values()
+        }
+
+    @property
+    def points(self) -> float:
+        return sum(exercise.points for exercise in self.exercises)

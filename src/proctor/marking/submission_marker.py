@@ -1,0 +1,317 @@
+"""One submission while it is marked: which answers run together, which run again, and what comes of it.
+
+All answers of a file run together. Four things lead to another run: answers that import parts of the course (each
+sheet may import other ones), code that was stopped (the answers behind it still get their turn), an answer that is
+not right while a part that it builds on is not either (it runs again with the reference's part, so that an earlier
+mistake costs nothing later), and a mistake that was recognised (it is named only if it shows on other inputs, too).
+
+Who runs the answers is the runner's business: a sandbox, or this process.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from time import monotonic
+from typing import Protocol
+
+from proctor.examining.diagnose import Examiner
+from proctor.examining.result import Explanation, Result, State
+from proctor.forbid import Family
+from proctor.forbid.scan import hidden_calls
+from proctor.inside.observe import Observation
+from proctor.inside.rlimits import WAITS
+from proctor.inside.running import Cell, Draws, Job
+from proctor.marking.answers import Answers, Slice
+from proctor.marking.assignment import Assignment, ExerciseSheet
+from proctor.marking.extraction import extract_all
+from proctor.marking.submissions import File
+from proctor.sandbox import Limits, Run, Stopped
+
+# What one submission may use in all its runs together, in time limits of one: processor time, and time by the
+# clock, however it is spent. What is left then is not tried.
+PATIENCE = 4
+PATIENCE_BY_CLOCK = 2 * WAITS
+OUT_OF_PATIENCE = "This was not tried: other answers of this submission used up its time."
+MOST_CODE = 30_000  # characters that are kept for the comparison with others
+
+Modules = Mapping[str, str]
+
+
+class Runner(Protocol):
+    """Who runs answers: `proctor.sandbox.Sandbox`, or `proctor.marking.in_process.InProcess`."""
+
+    limits: Limits
+
+    def run(self, job: Job, draws: Draws | None = None, *, owner: object = None, keep: bool = False) -> Run: ...
+
+    def dismiss(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """With what an answer ran: its file, what it could import, and which parts were the reference's."""
+
+    file: int
+    modules: Modules = field(default_factory=dict)
+    parts: Modules = field(default_factory=dict)
+
+
+@dataclass
+class SubmissionMarker:
+    """One submission and its results so far."""
+
+    assignment: Assignment
+    examiners: Mapping[str, Examiner]
+    runner: Runner
+    answers: Answers
+    results: dict[str, Result] = field(default_factory=dict)
+    file_of: dict[str, int] = field(default_factory=dict)  # exercise -> the file that answers it
+    slices: dict[tuple[int, tuple[str, ...]], Slice] = field(default_factory=dict)
+    recognised: dict[str, tuple[Circumstances, Mapping[str, Observation]]] = field(default_factory=dict)
+    used: float = 0.0  # processor time of all runs
+    used_by_clock: float = 0.0
+
+    def mark(self) -> None:
+        """Fill in the results of all exercises."""
+        for exercise in self.assignment.exercises:
+            file = self.answers.file_index(exercise.name)
+            if file is None:
+                self.results[exercise.name] = self._absent(exercise.name)
+            else:
+                self.file_of[exercise.name] = file
+        course = {sheet.module.partition(".")[0] for sheet in self.assignment.sheets}
+        for file in sorted(set(self.file_of.values())):
+            alone = [
+                n for n in self._answered_in(file) if not any(self.slice(file, n).imports(name) for name in course)
+            ]
+            self._run_together(Circumstances(file), alone)
+            for sheet in self.assignment.sheets:
+                names = [n for n in self._answered_in(file, sheet) if n not in alone]
+                self._run_together(Circumstances(file, sheet.modules), names)
+        for sheet in self.assignment.sheets:
+            for file in sorted(set(self.file_of.values())):
+                self._run_with_reference_parts(sheet, file)
+        self._confirm()
+
+    def code(self) -> str:
+        """The code behind all answers of the student, each piece once."""
+        pieces = dict.fromkeys(d for name, file in self.file_of.items() for d in self.slice(file, name).definitions)
+        return "\n\n".join(d.text for d in pieces if not d.is_import and not d.is_stub)[:MOST_CODE]
+
+    def slice(self, file: int, *names: str) -> Slice:
+        if (file, names) not in self.slices:
+            self.slices[file, names] = self.answers.slice(file, names)
+        return self.slices[file, names]
+
+    def _answered_in(self, file: int, sheet: ExerciseSheet | None = None) -> list[str]:
+        """The exercises that a file answers, in order; those of one sheet or of all."""
+        exercises = self.assignment.exercises if sheet is None else sheet.exercises
+        return [exercise.name for exercise in exercises if self.file_of.get(exercise.name) == file]
+
+    # ---- what runs together
+
+    def _run_together(self, given: Circumstances, names: Sequence[str]) -> None:
+        """Mark answers of one file together, but for those that build on one that was stopped."""
+        left = self._by_what_they_forbid(names)
+        while left := [name for name in left if not self._builds_on_a_stop(given, name)]:
+            run = self._run(given, left)
+            stopped = run.stopped
+            # while loading: only one of them may be to blame, or may not call what another may
+            if len(left) > 1 and (run.called or (stopped is not None and not stopped.exercise)):
+                for name in left:
+                    self._run_together(given, [name])
+                return
+            if stopped is None:
+                for name in left:
+                    self._judge(name, given, run, run.seconds / len(left))
+                return
+            to_blame = stopped.exercise if stopped.exercise in left else left[0]
+            finished = left[: left.index(to_blame)]
+            for name in finished:
+                self._judge(name, given, run, 0.0)
+            self._judge(to_blame, given, run, run.seconds, stopped)
+            left = left[len(finished) + 1 :]
+
+    def _by_what_they_forbid(self, names: Sequence[str]) -> list[str]:
+        """Those that forbid the same beside each other: taking something away costs as much as a few probes."""
+        groups: dict[tuple[Family, ...], list[str]] = {}
+        for name in names:
+            groups.setdefault(self.examiners[name].exercise.forbid, []).append(name)
+        return [name for group in groups.values() for name in group]
+
+    def _run_with_reference_parts(self, sheet: ExerciseSheet, file: int) -> None:
+        """Mark answers that are not right once more, with the reference's version of what they build on.
+
+        No answer runs with a reference that comes after it or with its own: what is handed out ends before the first.
+        """
+        again = [name for name in self._answered_in(file, sheet) if self._doubtful(sheet, name)]
+        while again:
+            before = sheet.before(again[0])
+            parts = {
+                p: m
+                for name in again
+                for p, m in self._doubtful(sheet, name).items()
+                if p in before or p in sheet.earlier
+            }
+            first = {name: self.results.pop(name) for name in again if name in self.results}
+            recognised = dict(self.recognised)
+            modules = {**sheet.modules, sheet.module: sheet.reference_before(again[0])}
+            self._run_together(Circumstances(file, modules, parts), again)
+            for name, result in first.items():
+                if name not in self.results or self.results[name].score < result.score:
+                    self.results[name] = result
+                    self.recognised.pop(name, None)
+                    if name in recognised:
+                        self.recognised[name] = recognised[name]
+            again = [name for name in again[1:] if self._doubtful(sheet, name).keys() - parts.keys()]
+
+    def _doubtful(self, sheet: ExerciseSheet, name: str) -> Modules:
+        """Parts of an answer that is not right which are not known to be right either -> the module that has them."""
+        if name in self.results and self.results[name].state in ("passed", "fault"):
+            return {}
+        known = dict.fromkeys(sheet.before(name), sheet.module) | dict(sheet.earlier)
+        file = self.file_of[name]
+        used = sorted(self.slice(file, name).needs & known.keys())
+        return {part: known[part] for part in used if not self._is_right(file, part, sheet)}
+
+    def _is_right(self, file: int, part: str, sheet: ExerciseSheet) -> bool:
+        """Is this part, as the file has it, right: imported from where it can be, or made there and passed?"""
+        if not self.answers.makes(file, part):
+            withheld = self.slice(file, part).imports(sheet.module)  # a module that holds answers which are asked for
+            return self.answers.binds(file, part) and not withheld
+        return self.file_of.get(part) == file and part in self.results and self.results[part].state == "passed"
+
+    def _builds_on_a_stop(self, given: Circumstances, name: str) -> bool:
+        """Does an answer use an earlier one of its file that never comes back?"""
+        used = self.slice(given.file, name).needs - given.parts.keys()
+        order = list(self.examiners)
+        stopped = [part for part in used if part in self.results and self.results[part].state == "stopped"]
+        return any(self.answers.makes(given.file, p) and order.index(p) < order.index(name) for p in stopped)
+
+    def _run(self, given: Circumstances, names: Sequence[str], draws: Draws | None = None) -> Run:
+        limit = self.runner.limits.seconds
+        if self.used >= PATIENCE * limit or self.used_by_clock >= PATIENCE_BY_CLOCK * limit:
+            return Run(stopped=Stopped("time", OUT_OF_PATIENCE))
+        slice_ = self.slice(given.file, *names)
+        job = Job(
+            cells=[Cell("setup", self.assignment.setup), *slice_.cells()],
+            exercises={name: list(self.examiners[name].exercise.probes) for name in names},
+            forbid={name: self.examiners[name].exercise.forbid for name in names},
+            modules={**self.assignment.modules, **slice_.modules, **given.modules},
+            inert=self.assignment.inert,
+            stand_ins=given.parts,
+        )
+        began = monotonic()
+        # a process that has seen parts of the reference is not asked again
+        run = self.runner.run(job, draws, owner=self, keep=not given.modules and draws is None)
+        self.used += run.seconds
+        self.used_by_clock += monotonic() - began
+        return run
+
+    def _confirm(self) -> None:
+        """Run answers whose mistake was recognised on other inputs: it is named only if it is the same there."""
+        groups: dict[int, list[str]] = {}
+        for name, (given, _) in self.recognised.items():
+            groups.setdefault(id(given), []).append(name)
+        for names in groups.values():
+            given = self.recognised[names[0]][0]
+            run = self._run(given, names, {name: self.examiners[name].other_inputs.draws for name in names})
+            for name in names:
+                seen, again = self.recognised[name][1], run.outcomes.get(name, {})
+                self.results[name] = self.examiners[name].verdict(seen, self.results[name].seconds, again)
+
+    # ---- what comes of it
+
+    def _judge(self, name: str, given: Circumstances, run: Run, seconds: float, stopped: Stopped | None = None) -> None:
+        """Turn what was seen of one exercise into its result."""
+        seconds = in_steps(seconds, self.runner.limits.seconds)
+        self.recognised.pop(name, None)
+        try:
+            self.results[name] = self._verdict(name, given, run, seconds, stopped)
+        except Exception as error:  # ours, not theirs: theirs is in the observations
+            why = Explanation(
+                f"The check itself failed ({type(error).__name__}: {error}). This is our fault, not yours."
+            )
+            count = len(self.examiners[name].exercise.counted())
+            self.results[name] = Result(name, "fault", 0.0, 0, count, explanations=(why,), seconds=seconds)
+
+    def _verdict(self, name: str, given: Circumstances, run: Run, seconds: float, stopped: Stopped | None) -> Result:
+        examiner = self.examiners[name]
+        seen: Mapping[str, Observation] = run.outcomes.get(name, {})
+        hidden = hidden_calls(self.slice(given.file, name).definitions, examiner.exercise.forbid)
+        called = (*run.called, *hidden)
+        if stopped is None and name not in run.defined and not called:
+            return self._undefined(name, run, seconds)
+        if called:
+            seen = {probe: replace(o, called=(*o.called, *called)) for probe, o in seen.items()}
+            seen = seen or {"while loading": Observation(None, called=called)}
+        result = examiner.verdict(seen, seconds, begun=self._begun(name, given.file))
+        if stopped is None or result.state == "passed":
+            if result.misconception is not None:
+                self.recognised[name] = given, seen
+            return result
+        probe = examiner.exercise.probes.get(stopped.probe)
+        where = f"It was looked at on {probe.situation}." if probe else "" if seen else "It had not been called yet."
+        why = Explanation(stopped.detail.replace("The code", "Your code", 1), where)
+        return replace(
+            result, state="stopped", misconception=None, explanations=(why,), situation="", evidence=(), help=None
+        )
+
+    def _begun(self, name: str, file: int) -> bool:
+        """Is there more than the stub?"""
+        return any(name in d.binds and not d.is_stub and not d.is_import for d in self.slice(file, name).definitions)
+
+    def _absent(self, name: str) -> Result:
+        """No readable file defines it."""
+        spoiled = [problem.sentence for problem in self.answers.problems if problem.mentions(name)]
+        if spoiled:
+            return self._nothing(name, "stopped", Explanation(" ".join(spoiled)))
+        return self._nothing(name, "not_started")  # a file that could not be read is told once, beside the results
+
+    def _undefined(self, name: str, run: Run, seconds: float) -> Result:
+        """A file has it, but running its definition left nothing that can be called."""
+        labels = [cell.label for cell in self.slice(self.file_of[name], name).cells()]
+        failed = [label for label in labels if label in run.cell_errors]
+        if not failed:
+            why = Explanation(f"`{name}` is not something that can be called.")
+            return self._nothing(name, "stopped", why, seconds, evidence=run.notes[:3])
+        error = run.cell_errors[failed[-1]]
+        why = Explanation(f"Your code raised {error.kind} while {name} was being defined.")
+        return self._nothing(name, "stopped", why, seconds, evidence=(f"{error} ({error.where or failed[-1]})",))
+
+    def _nothing(
+        self,
+        name: str,
+        state: State,
+        why: Explanation | None = None,
+        seconds: float = 0.0,
+        evidence: tuple[str, ...] = (),
+    ) -> Result:
+        """The result of an answer of which nothing was seen."""
+        unseen = self.examiners[name].verdict({}, seconds)
+        return replace(unseen, state=state, explanations=(why,) if why else (), situation="", evidence=evidence)
+
+
+def mark_submission(
+    assignment: Assignment, examiners: Mapping[str, Examiner], runner: Runner, files: Sequence[File]
+) -> tuple[list[Result], list[str], str]:
+    """The results of one submission in the assignment's order, notes on unread files, the code of the answers."""
+    answers = Answers(extract_all(files))
+    marker = SubmissionMarker(assignment, examiners, runner, answers)
+    marker.mark()
+    runner.dismiss()
+    results = [marker.results[exercise.name] for exercise in assignment.exercises]
+    notes = [problem.sentence for problem in answers.problems]
+    if not files:
+        notes.append("There is no notebook and no .py file in this submission.")
+    return results, notes, marker.code()
+
+
+def in_steps(seconds: float, limit: float) -> float:
+    """The processor time of an answer, rounded down to quarters of the limit.
+
+    Finer would be noise: two runs of one class are to give the same files, on a busy machine too.
+    """
+    return limit / 4 * min(math.floor(4 * seconds / limit), 4)

@@ -1,0 +1,67 @@
+"""All files of a graded class, made in one pass over the students in their order.
+
+results.jsonl   a line per student and exercise
+grades.csv      a line per student: points per exercise, total
+feedback/       a page per student
+summary.html    the class at a glance
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+
+from proctor.examining.result import Result
+from proctor.grading.journal import GradedSubmission, write
+from proctor.marking.assignment import Assignment
+from proctor.report import feedback, summary
+from proctor.report.lms.results import number, words
+from proctor.report.tally import Tally, points_of
+
+
+def write_reports(out: Path, assignment: Assignment, students: Iterable[GradedSubmission]) -> Tally:
+    """Write everything; each file appears whole or not at all. Returns the class in numbers."""
+    tally = Tally(assignment)
+    points = {exercise.name: exercise.points for exercise in assignment.exercises}
+    pages = out / ".feedback.part"
+    shutil.rmtree(pages, ignore_errors=True)
+    pages.mkdir()
+    lines, table = out / ".results.part", out / ".grades.part"
+    with (
+        lines.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as results,
+        table.open("w", encoding="utf-8", errors="backslashreplace", newline="") as grades,
+    ):
+        rows = csv.writer(grades, lineterminator="\n")
+        rows.writerow(["student", *points, "total"])
+        for marked in students:
+            tally.add(marked)
+            results.writelines(line(marked.student, result) for result in marked.results)
+            earned = [points_of(result, points[result.exercise]) for result in marked.results]
+            rows.writerow([words(marked.student), *map(number, earned), number(sum(earned))])
+            page = feedback.page(assignment, marked).encode("utf-8", "backslashreplace")
+            (pages / feedback.page_name(marked.student)).write_bytes(page)  # they become visible together
+    if (out / "feedback").exists():
+        shutil.rmtree(out / "feedback")
+    pages.replace(out / "feedback")
+    table.replace(out / "grades.csv")
+    write(out / "summary.html", summary.page(tally))
+    lines.replace(out / "results.jsonl")
+    return tally
+
+
+def line(student: str, result: Result) -> str:
+    """One line of results.jsonl."""
+    return f'{{"student": {to_json(student)}, {fields(result)}\n'
+
+
+@lru_cache(maxsize=1000)  # most of a class is right, or makes one of a few mistakes
+def fields(result: Result) -> str:
+    """What comes behind the student in a line."""
+    return to_json(result.row("")).removeprefix('{"student": "", ')
+
+
+to_json = json.JSONEncoder(ensure_ascii=False).encode

@@ -1,0 +1,112 @@
+"""What is known of one submission, and how it is put together from frames that may be hostile.
+
+Guarantees: only exercises and probes that were asked for get in, each once; text is printable and short.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from proctor.inside import protocol
+from proctor.inside.observe import Observation, Raised
+from proctor.inside.protocol import Garbage, clean
+
+MOST_ERRORS = 40  # cells whose errors are kept
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """Why a run ended early.
+
+    Args:
+        reason: time | memory | output | size | result | exit | crash | garbage | sandbox.
+        detail: one sentence for an instructor. It may hold hostile text: escape it where it is shown.
+        exercise, probe: what was running; empty if the submission was still being loaded.
+    """
+
+    reason: str
+    detail: str
+    exercise: str = ""
+    probe: str = ""
+
+
+@dataclass
+class Run:
+    """What was seen of one submission.
+
+    Args:
+        outcomes: exercise -> probe -> what was observed. Probes that were not reached are absent.
+        defined: exercises for which the submission defines something that can be called.
+        cell_errors: label -> what a cell raised when it was run.
+        notes: imports that failed, in words.
+        called: forbidden things that were called while cells ran.
+        output: the beginning of what was printed.
+        stopped: None if the code ran to its end.
+        seconds: processor time, as the child tells; the limit if that stopped it.
+    """
+
+    outcomes: dict[str, dict[str, Observation]] = field(default_factory=dict)
+    defined: tuple[str, ...] = ()
+    cell_errors: dict[str, Raised] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    called: tuple[str, ...] = ()
+    output: str = ""
+    stopped: Stopped | None = None
+    seconds: float = 0.0
+
+    def went_well(self, asked: Mapping[str, Sequence[str]]) -> bool:
+        """Did all that was asked end in values?"""
+        seen = self.outcomes
+        values = (seen.get(name, {}).get(probe) for name, probes in asked.items() for probe in probes)
+        return self.stopped is None and not self.cell_errors and all(v and v.values is not None for v in values)
+
+
+def parse_begin(payload: bytes, asked: Mapping[str, Sequence[str]]) -> tuple[str, str]:
+    """The exercise and the probe that begin; they must be among those asked for."""
+    exercise, probe = protocol.from_pair(payload)
+    if probe not in asked.get(exercise, ()):
+        raise Garbage("about a probe that was not asked for")
+    return exercise, probe
+
+
+def _raised(parts: object) -> Raised:
+    if not isinstance(parts, list) or len(parts) != 4:
+        raise Garbage("an error has four parts")
+    return Raised(clean(parts[0], 100), clean(parts[1], 2000), clean(parts[2], 500), clean(parts[3], 200))
+
+
+def _texts(values: object, count: int, length: int) -> tuple[str, ...]:
+    if not isinstance(values, list) or len(values) > count:
+        raise Garbage("a short list of texts expected")
+    return tuple(clean(value, length) for value in values)
+
+
+def take_definitions(report: Mapping[str, Any], asked: Mapping[str, Sequence[str]], run: Run) -> None:
+    errors = report.get("errors")
+    if run.defined or not isinstance(errors, dict):
+        raise Garbage("a second list of definitions, or none")
+    run.defined = tuple(name for name in _texts(report.get("defined"), len(asked), 200) if name in asked)
+    run.cell_errors = {clean(label, 300): _raised(parts) for label, parts in list(errors.items())[:MOST_ERRORS]}
+    run.notes = _texts(report.get("notes"), 20, 500)
+    run.called = _texts(report.get("called"), 20, 200)
+
+
+def take_observation(payload: bytes, running: tuple[str, str], run: Run) -> None:
+    """What the probe saw that was said to be running; a note says what it raised, and what it called."""
+    values, note = protocol.decode(payload)
+    exercise, probe = running
+    if not probe:
+        raise Garbage("about no probe")
+    seen = run.outcomes.setdefault(exercise, {})
+    if probe in seen:
+        raise Garbage("a second answer to the same probe")
+    if note is None:
+        seen[probe] = Observation(values)
+    elif isinstance(note, dict):
+        raised = None if note.get("raised") is None else _raised(note["raised"])
+        called, deprecated = _texts(note.get("called"), 20, 200), _texts(note.get("deprecated"), 3, 300)
+        seen[probe] = Observation(values if raised is None else None, raised, called, deprecated)
+    else:
+        raise Garbage("a note has names")

@@ -1,0 +1,315 @@
+"""The trusted side of the sandbox: start a zygote, run submissions in it, read what comes out.
+
+Guarantees: `run` returns within its time by the clock (plus that of a restart if the zygote died), whatever the
+submission does; what arrived before a submission was stopped is kept; a dead zygote is replaced before the next one.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from torch import Tensor
+
+from proctor.inside import protocol
+from proctor.inside.harness import pack_job
+from proctor.inside.protocol import Garbage, TooLarge, clean
+from proctor.inside.rlimits import WAITS, Limits
+from proctor.inside.running import Draws, Job
+from proctor.sandbox.launch import Fault, Zygote, launch
+from proctor.sandbox.reader import Ended, Late, Reader
+from proctor.sandbox.run import Run, Stopped, parse_begin, take_definitions, take_observation
+from proctor.sandbox.tiers import choose
+
+GRACE = 3.0  # seconds in which a process that closed its channel should be gone, on a busy machine too
+KEPT = 0.1  # of the time limit: who took longer has too little processor time left for another run
+
+Asked = Mapping[str, Sequence[str]]  # exercise -> probes
+
+SIGNALS = {
+    "SIGSEGV": "it read or wrote memory that is not its own",
+    "SIGABRT": "it was aborted by a library",
+    "SIGBUS": "it read memory that is not there",
+    "SIGFPE": "an arithmetic fault",
+    "SIGILL": "an invalid instruction",
+}
+
+
+class Sandbox:
+    """Where submissions run, one at a time; use one sandbox per worker.
+
+    Args:
+        probes: cloudpickle of {exercise: {probe: function}}, made by the trusted side (`probe_pickle.dumps`).
+        draws: exercise -> key -> input tensor, as `Examiner.draws` has them.
+        limits: bounds of each run.
+        tier: "auto", "bubblewrap", "landlock" or "limits".
+        trust: allow the tier "limits", which is no sandbox.
+        public_modules: full name -> source of modules without a secret that many submissions import; compiled once.
+        hide: files or directories that must not be readable inside even if they lie beside the interpreter.
+    """
+
+    def __init__(
+        self,
+        probes: bytes,
+        draws: Mapping[str, Mapping[str, Tensor]] | None = None,
+        limits: Limits | None = None,
+        tier: str = "auto",
+        trust: bool = False,
+        public_modules: Mapping[str, str] | None = None,
+        hide: Sequence[str | Path] = (),
+    ) -> None:
+        self.limits = limits or Limits()
+        self.tier = choose(tier, trust)
+        self._probes, self._draws = probes, protocol.encode(*protocol.flat(draws or {}))
+        self._public_modules, self._hide = dict(public_modules or {}), hide
+        self._zygote: Zygote | None = None
+        self._busy = False  # a child may still be alive; its status has not come
+        self._used = 0.0  # processor time of the last child whose status came
+        self._kept: tuple[object, socket.socket] | None = None  # for whom a child waits, and where it listens
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+    def start(self) -> None:
+        """Start the zygote now instead of at the first run."""
+        self._ready()
+
+    def close(self) -> None:
+        """End the zygote and everything in it."""
+        self.dismiss()
+        zygote, self._zygote, self._busy = self._zygote, None, False
+        if zygote is not None:
+            zygote.end()
+
+    def dismiss(self) -> None:
+        """Let the process go that was kept, if one was."""
+        if self._kept is not None:
+            self._kept[1].close()
+            self._kept = None
+            self._end_child()
+
+    @property
+    def pid(self) -> int | None:
+        """The process that was started for the sandbox, if one is running."""
+        return None if self._zygote is None else self._zygote.process.pid
+
+    def run(
+        self,
+        job: Job,
+        draws: Draws | None = None,
+        *,
+        seconds: float | None = None,
+        owner: object = None,
+        keep: bool = False,
+    ) -> Run:
+        """Run one submission and observe it, in a process of its own.
+
+        Args:
+            job: what to run.
+            draws: inputs for this run, if not those of the sandbox.
+            seconds: for this run, if not those of the limits; no more than theirs.
+            owner: whose run this is. If a process was kept for the same owner, it takes place there, which
+                costs a third.
+            keep: keep the process for a second run, until another owner's run or `dismiss`. Not for a run from
+                which a submission could learn how to answer the next.
+
+        Raises:
+            Fault: the sandbox itself does not work; nothing is known about the submission.
+        """
+        packed = pack_job(job, draws)
+        if sum(len(cell.source) for cell in job.cells) > self.limits.code_bytes:
+            detail = f"The code is longer than the {self.limits.code_bytes:,} characters that are run."
+            return Run(stopped=Stopped("size", detail))
+        seconds = min(seconds or self.limits.seconds, self.limits.seconds)
+        asked = {name: list(probes) for name, probes in job.exercises.items()}
+        return self._run_in_kept(packed, asked, seconds, owner) or self._run_in_new(
+            packed, asked, seconds, owner if keep else None
+        )
+
+    def _run_in_kept(self, job: bytes, asked: Asked, seconds: float, owner: object) -> Run | None:
+        """In the process that was kept. None if there is none, or if what was left in it may have spoiled this."""
+        if owner is None or self._kept is None or self._kept[0] is not owner:
+            return None
+        channel, self._kept = self._kept[1], None
+        try:
+            with channel:
+                run = self._converse(channel, job, asked, seconds, greeting=False)
+        except _ZygoteGone:
+            self.close()
+            return None
+        self._end_child()
+        late = run.stopped is not None and run.stopped.reason == "time"
+        return run if late or run.went_well(asked) else None
+
+    def _run_in_new(self, job: bytes, asked: Asked, seconds: float, owner: object) -> Run:
+        """In a new process. If the sandbox ends, that need not be this submission's doing: it gets a second one."""
+        try:
+            return self._run_once(job, asked, seconds, owner)
+        except _ZygoteGone:
+            self.close()
+        try:
+            return self._run_once(job, asked, seconds, owner)
+        except _ZygoteGone:
+            self.close()
+            return Run(stopped=Stopped("sandbox", "The sandbox itself was ended while this code ran, twice."))
+
+    def _ready(self) -> Zygote:
+        """A live zygote without a child."""
+        self.dismiss()
+        if self._zygote is not None and self._busy:
+            try:
+                self._status()
+            except _ZygoteGone:
+                self.close()
+        if self._zygote is not None and self._zygote.gone():
+            self.close()
+        if self._zygote is None:
+            self._zygote = launch(self.tier, self._probes, self._draws, self.limits, self._public_modules, self._hide)
+        return self._zygote
+
+    def _run_once(self, job: bytes, asked: Asked, seconds: float, owner: object) -> Run:
+        zygote = self._ready()
+        (ours, theirs), (ours_next, theirs_next) = socket.socketpair(), socket.socketpair()
+        self._kept = owner, ours_next
+        with ours:
+            with theirs, theirs_next:
+                try:
+                    socket.send_fds(zygote.control, [protocol.RUN], [theirs.fileno(), theirs_next.fileno()])
+                except OSError:
+                    raise _ZygoteGone from None
+            self._busy = True
+            run = self._converse(ours, job, asked, seconds)
+        quick = run.seconds < KEPT * self.limits.seconds
+        if owner is None or not quick or run.stopped is not None:
+            self.dismiss()
+        return run
+
+    def _converse(self, channel: socket.socket, job: bytes, asked: Asked, seconds: float, greeting: bool = True) -> Run:
+        """Send the job, and take what comes until the end, whichever it is."""
+        assert self._zygote is not None
+        self._used = 0.0
+        run = Run()
+        reader = Reader(channel, time.monotonic() + WAITS * seconds, self.limits)
+        try:
+            reader.send(protocol.frame(protocol.JOB, job))
+            if greeting:
+                self._greet(reader)
+            self._read(reader, asked, run)
+        except Late:
+            run.stopped = self._late(seconds, reader.running)
+        except TooLarge as error:
+            run.stopped = Stopped("result", f"The code sent back too much: {error}.", *reader.running)
+        except Garbage as error:
+            detail = f"What came back was not an answer of the test harness ({error})."
+            run.stopped = Stopped("garbage", detail, *reader.running)
+        except Ended:
+            if self._zygote.has_spoken(GRACE):
+                run.stopped = self._stop_from_status(self._status(), seconds, reader.running)
+            else:
+                detail = "The code cut its connection to the test harness and went on running."
+                run.stopped = Stopped("garbage", detail, *reader.running)
+        if run.stopped is not None:
+            run.seconds = seconds if run.stopped.reason == "time" else min(self._used, seconds)
+        return run
+
+    def _greet(self, reader: Reader) -> None:
+        """The first frame of a process. No student code is there yet, so it is true."""
+        kind, payload = next(reader.frames())
+        if kind == protocol.FAULT:
+            raise Fault(f"a run could not be confined: {payload.decode('utf-8', 'replace')[:500]}")
+        if kind != protocol.READY:
+            raise Garbage("no greeting")
+
+    def _read(self, reader: Reader, asked: Asked, run: Run) -> None:
+        """Take frames until the last."""
+        for kind, payload in reader.frames():
+            if kind == protocol.DEFINED:
+                take_definitions(protocol.from_json(payload), asked, run)
+            elif kind == protocol.BEGIN:
+                reader.running = parse_begin(payload, asked)
+            elif kind == protocol.OBSERVED:
+                take_observation(payload, reader.running, run)
+                reader.running = ("", "")
+            elif kind == protocol.OUTPUT:
+                printed = protocol.from_json(payload)
+                run.output = clean(printed.get("text"), self.limits.kept_output)
+                run.seconds = within(printed.get("seconds"), self.limits.seconds)
+            elif kind == protocol.STOP:
+                run.stopped = self._stop_from_report(protocol.from_json(payload), reader.running)
+                return
+            elif kind == protocol.END:
+                return
+            else:
+                raise Garbage("unknown kind of frame")
+
+    def _stop_from_report(self, report: Mapping[str, Any], running: tuple[str, str]) -> Stopped:
+        if report.get("reason") == "output":
+            return Stopped("output", f"The code printed more than {self.limits.output_bytes:,} characters.", *running)
+        detail = clean(report.get("detail", ""), 500)
+        return Stopped("crash", f"The code broke the test harness that ran it ({detail}).", *running)
+
+    def _late(self, seconds: float, running: tuple[str, str]) -> Stopped:
+        """Out of time. One sentence for both clocks: which of them ends a loop depends on how busy the machine is."""
+        allowed = f"{seconds:g} s of processor time, or {WAITS * seconds:g} s by the clock"
+        return Stopped("time", f"The code did not end in the time that it is given: {allowed}.", *running)
+
+    def _stop_from_status(self, ending: tuple[int, int, float], seconds: float, running: tuple[str, str]) -> Stopped:
+        """How a child that sent no last frame came to its end."""
+        status, peak_kb, used = ending
+        if os.WIFEXITED(status):
+            detail = (
+                f"The code ended its own process (exit status {os.WEXITSTATUS(status)}) before its answer was complete."
+            )
+            return Stopped("exit", detail, *running)
+        number = os.WTERMSIG(status)
+        if number == signal.SIGXCPU or (number == signal.SIGKILL and used >= self.limits.cpu_seconds):
+            return self._late(seconds, running)
+        zygote_kb = self._zygote.peak_kb if self._zygote is not None else 0
+        if number == signal.SIGKILL or peak_kb - zygote_kb > 0.7 * 1024 * self.limits.memory_mb:
+            return Stopped("memory", f"The code needed more than the allowed {self.limits.memory_mb} MB.", *running)
+        name = _signal_name(number)
+        what = f": {SIGNALS[name]}" if name in SIGNALS else ""
+        return Stopped("crash", f"The code crashed its process ({name}{what}).", *running)
+
+    def _end_child(self) -> None:
+        """Order the child's end, whatever it is doing. If it ended by itself, the order is ignored."""
+        try:
+            if self._zygote is not None:
+                self._zygote.control.send(protocol.END_IT)
+        except OSError:
+            pass  # found out when its status is asked for
+
+    def _status(self) -> tuple[int, int, float]:
+        """How the last child ended: status, peak memory in KB, processor time. It was told to end, so this is short."""
+        assert self._zygote is not None
+        data = self._zygote.receive(protocol.STATUS.size, seconds=30)
+        if data is None:
+            raise _ZygoteGone
+        self._busy = False
+        status, peak, self._used = protocol.STATUS.unpack(data)
+        return status, peak, self._used
+
+
+def within(told: object, most: float) -> float:
+    """A time that a child tells, which may be anything."""
+    return min(max(float(told), 0.0), most) if isinstance(told, int | float) and told == told else 0.0
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+class _ZygoteGone(Exception):
+    """The zygote died; nothing is known about the run."""

@@ -1,0 +1,104 @@
+"""What a solved edition's outputs depend on, as one number: it is run again only when that changes."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+from qkv.authoring.course import Chapter
+
+# Modules whose text can change an output: followed from the chapter's cells through their imports.
+FOLLOWED = ("qkv.model.", "qkv.figures", "qkv.tasks")
+# What the card of a passed check looks like. How the verdict is found is left to nbval, which runs every check again.
+SHAPE_CARDS = ("proctor.examining.result", "proctor.report.notebook")
+SCRIPT = re.compile(r"[\"']([\w-]+\.(?:js|css|html))[\"']")
+
+
+def fingerprint(chapter: Chapter, notebook: nbformat.NotebookNode) -> str:
+    """A hash over what the code cells say, and over what the modules that they reach say."""
+    cells = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+    digest = hashlib.sha256(meaning_of_cells(notebook).encode())
+    for path in reached(chapter, cells):
+        text = path.read_text(encoding="utf-8")
+        digest.update(path.relative_to(chapter.root).as_posix().encode() + b"\0")
+        digest.update((meaning(text) if path.suffix == ".py" else text).encode() + b"\0")
+    return digest.hexdigest()
+
+
+def meaning_of_cells(notebook: nbformat.NotebookNode) -> str:
+    return "\0".join(meaning(cell.source) for cell in notebook.cells if cell.cell_type == "code")
+
+
+def meaning(code: str) -> str:
+    """Code without its layout, comments and docstrings, which change no output. The same in every version of Python."""
+    try:
+        tree = ast.parse(code)
+    except SyntaxError:  # a cell with a magic
+        return code
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and ast.get_docstring(
+            node
+        ):
+            node.body = node.body[1:]
+    return json.dumps(_shape(tree), ensure_ascii=False)
+
+
+def _shape(part: Any) -> Any:
+    if isinstance(part, list):
+        return [_shape(item) for item in part]
+    if not isinstance(part, ast.AST):
+        return repr(part)
+    fields = {name: value for name, value in ast.iter_fields(part) if value not in (None, []) and name != "kind"}
+    return [type(part).__name__, {name: _shape(value) for name, value in fields.items()}]
+
+
+def reached(chapter: Chapter, cells: list[str]) -> list[Path]:
+    """The files of the course that this chapter's outputs depend on, sorted."""
+    source = chapter.root / "src"
+    own = [f"qkv.exercises.{chapter.stem}", f"qkv.model.{chapter.stem}", *SHAPE_CARDS]
+    waiting = [path for name in own if (path := _file(source, name))]
+    found = set(waiting)
+    texts = [*cells]
+    while waiting or texts:
+        text = texts.pop() if texts else waiting.pop().read_text(encoding="utf-8")
+        for name in imported(text):
+            path = _file(source, name)
+            if path and path not in found and f"{name}.".startswith(FOLLOWED):
+                found.add(path)
+                waiting.append(path)
+    return sorted(found | {file for path in found for file in beside(path)})
+
+
+def beside(path: Path) -> list[Path]:
+    """The scripts and styles that a module reads: those of its own name, and those that it names."""
+    named = [path.with_name(name) for name in SCRIPT.findall(path.read_text(encoding="utf-8"))]
+    return [*path.parent.glob(f"{path.stem}.*"), *(file for file in named if file.is_file())]
+
+
+def imported(text: str) -> list[str]:
+    """Names that a text may import as modules; `from a import b` may mean `a.b`."""
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:  # a cell with a magic; it imports nothing of ours
+        return []
+    names: list[str] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return names
+
+
+def _file(source: Path, module: str) -> Path | None:
+    path = source.joinpath(*module.split("."))
+    for candidate in (path.with_suffix(".py"), path / "__init__.py"):
+        if candidate.is_file():
+            return candidate
+    return None

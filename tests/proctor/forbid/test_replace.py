@@ -1,0 +1,180 @@
+"""Forbidden calls are found by what runs, whatever the spelling: gone inside the block, back after it."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from proctor import forbid
+from proctor.forbid import FUSED_ATTENTION, LAYER_NORM, MULTIHEAD, SOFTMAX, Family
+from proctor.forbid.replace import Blocker, Forbidden
+
+X = torch.randn(2, 3, 4)
+EYE = torch.eye(4).expand(1, 1, 4, 4).contiguous()
+rename = torch.softmax
+CALLS = {
+    "torch.softmax": (SOFTMAX, lambda: torch.softmax(X, -1)),
+    "a method": (SOFTMAX, lambda: X.softmax(-1)),
+    "with gradient": (SOFTMAX, lambda: torch.softmax(X.clone().requires_grad_(), -1)),
+    "F.softmax": (SOFTMAX, lambda: F.softmax(X, dim=-1)),
+    "nn.Softmax": (SOFTMAX, lambda: nn.Softmax(dim=-1)(X)),
+    "special": (SOFTMAX, lambda: torch.special.softmax(X, -1)),
+    "masked": (SOFTMAX, lambda: torch.masked.softmax(X, -1)),
+    "log-softmax": (SOFTMAX, lambda: F.log_softmax(X, -1)),
+    "gumbel": (SOFTMAX, lambda: F.gumbel_softmax(X)),
+    "by name": (SOFTMAX, lambda: getattr(torch, "soft" + "max")(X, -1)),
+    "renamed": (SOFTMAX, lambda: rename(X, -1)),
+    "an operator": (SOFTMAX, lambda: torch.ops.aten.softmax.int(X, -1)),
+    "a kernel": (SOFTMAX, lambda: torch.ops.aten._softmax(X, -1, False)),
+    "vmap": (SOFTMAX, lambda: torch.func.vmap(lambda row: torch.softmax(row, -1))(X)),
+    "a function mode disabled": (SOFTMAX, lambda: without_modes(lambda: torch.softmax(X, -1))),
+    "a distribution": (SOFTMAX, lambda: torch.distributions.Categorical(logits=X).probs),
+    "fused attention": (FUSED_ATTENTION, lambda: F.scaled_dot_product_attention(X, X, X)),
+    "fused attention, an operator": (FUSED_ATTENTION, lambda: torch.ops.aten.scaled_dot_product_attention(X, X, X)),
+    "fused attention, C": (FUSED_ATTENTION, lambda: torch._C._nn.scaled_dot_product_attention(X, X, X)),
+    "multi-head": (MULTIHEAD, lambda: nn.MultiheadAttention(4, 2, batch_first=True).eval()(X, X, X)),
+    "multi-head, training": (MULTIHEAD, lambda: nn.MultiheadAttention(4, 2)(X, X, X)),
+    "layer norm": (LAYER_NORM, lambda: nn.LayerNorm(4)(X)),
+    "batch norm": (forbid.BATCH_NORM, lambda: nn.BatchNorm1d(3)(X)),
+    "gelu": (forbid.GELU, lambda: F.gelu(X)),
+    "dropout": (forbid.DROPOUT, lambda: F.dropout(X, 0.5)),
+    "lstm cell": (forbid.RECURRENT, lambda: nn.LSTMCell(4, 5)(X[0])),
+    "cross-entropy": (forbid.CROSS_ENTROPY, lambda: F.cross_entropy(X[0], torch.tensor([0, 1, 2]))),
+}
+
+
+def without_modes(action):
+    with torch._C.DisableTorchFunction():
+        return action()
+
+
+def called(family, action) -> tuple[str, ...]:
+    blocker = Blocker()
+    with blocker.without([family]):
+        with contextlib.suppress(RuntimeError):
+            action()
+        return blocker.taken()
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_every_spelling_is_seen(name):
+    family, call = CALLS[name]
+    assert called(family, call) == (family.title,)
+    call()  # given back
+
+
+def decomposed():
+    from torch._decomp import decompositions
+
+    return decompositions._softmax(X, -1, False)
+
+
+def referred():
+    import torch._refs as refs
+
+    return refs.softmax(X, -1)
+
+
+def gelu_in_python():
+    from torch._refs.nn import functional
+
+    return functional.gelu(X)
+
+
+def norm_in_python():
+    import torch._refs as refs
+
+    return refs.native_layer_norm(X, [4], None, None, 1e-5)
+
+
+def quantizable():
+    from torch.ao.nn.quantizable import MultiheadAttention
+
+    return MultiheadAttention(4, 2)(X, X, X)
+
+
+@pytest.mark.parametrize(
+    ("family", "action"),
+    [
+        (SOFTMAX, decomposed),
+        (SOFTMAX, referred),
+        (forbid.GELU, gelu_in_python),
+        (LAYER_NORM, norm_in_python),
+        (MULTIHEAD, quantizable),
+    ],
+)
+def test_torchs_own_versions_in_python_are_seen(family, action):
+    assert called(family, action) == (family.title,)
+
+
+@pytest.mark.parametrize(
+    ("family", "action"),
+    [
+        (SOFTMAX, lambda: torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(EYE, EYE, EYE)),
+        (SOFTMAX, lambda: F.scaled_dot_product_attention(EYE, EYE, EYE)),
+        (forbid.GELU, lambda: torch.ops.mkldnn._linear_pointwise(X, torch.eye(4), None, "gelu", [], "none")),
+        (forbid.GELU, lambda: torch.ops.aten._addmm_activation(X[0, 0], X[0], torch.eye(4), use_gelu=True)),
+    ],
+)
+def test_kernels_that_contain_the_forbidden_thing_are_named(family, action):
+    (said,) = called(family, action)[:1]
+    assert said.endswith(f"(it contains {family.title})")
+    assert said.startswith("`")
+
+
+def test_a_kernel_that_was_taken_aside_inside_the_block_refuses():
+    blocker = Blocker()
+    with blocker.without([SOFTMAX]):
+        kernel = torch.library.get_kernel("aten::_softmax", "CPU")
+    cpu = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
+    assert torch.library.get_kernel("aten::_softmax", "CPU").call_boxed(cpu, X, -1, False).equal(X.softmax(-1))
+    with pytest.raises(RuntimeError, match="invalidated"):
+        kernel.call_boxed(cpu, X, -1, False)
+
+
+def test_what_is_not_forbidden_is_not_noted():
+    weights = (X - X.amax(-1, keepdim=True)).exp()
+    assert called(SOFTMAX, lambda: weights / weights.sum(-1, keepdim=True)) == ()
+    assert called(SOFTMAX, lambda: X - torch.logsumexp(X, -1, keepdim=True)) == ()
+    assert called(SOFTMAX, lambda: F.binary_cross_entropy(X.sigmoid(), X.sigmoid())) == ()
+    assert called(forbid.CROSS_ENTROPY, lambda: F.kl_div(X.log_softmax(-1), X.softmax(-1))) == ()
+    assert called(MULTIHEAD, lambda: nn.MultiheadAttention(4, 2)) == ()
+
+
+def test_a_function_that_is_withheld_is_told():
+    code = called.__code__
+    blocker = Blocker()
+    with blocker.without([], {(code.co_filename, "called"): "the course's own answer"}):
+        called(SOFTMAX, lambda: None)
+    assert blocker.taken() == ("the course's own answer",)
+
+
+def test_the_refusal_says_what_is_refused():
+    blocker = Blocker()
+    with blocker.without([SOFTMAX]), pytest.raises(Forbidden) as caught:
+        X.softmax(-1)
+    assert str(caught.value) == "this exercise asks you to do without torch's own softmax"
+
+
+def test_everything_else_stays():
+    blocker = Blocker()
+    with blocker.without([SOFTMAX]):
+        assert F.gelu(X).shape == (*F.layer_norm(X.exp() @ X.mT, (3,)).shape[:2], 4)
+        assert blocker.taken() == ()
+
+
+def test_nothing_forbidden_is_nothing_done():
+    blocker = Blocker()
+    with blocker.without([]):
+        X.softmax(-1)
+    assert blocker.taken() == ()
+
+
+def test_a_family_of_unknown_names_is_no_error():
+    blocker, unknown = Blocker(), Family.of("a thing of the future", "thing_of_the_future")
+    with blocker.without([unknown]):
+        X.softmax(-1)

@@ -1,0 +1,34 @@
+"""Gaps in the heap are taken, so that children write to pages of their own. Each test has a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+GAPS = """
+import ctypes
+from proctor.inside.warmup.heap import settle
+
+libc = ctypes.CDLL(None)
+libc.malloc.restype = libc.sbrk.restype = ctypes.c_void_p
+libc.free.argtypes = [ctypes.c_void_p]
+blocks = [libc.malloc(size) for size in (40, 300, 5000) for _ in range(200)]
+for block in blocks[::2]:
+    libc.free(block)
+end = libc.sbrk(0)
+before = [libc.malloc(size) < end for size in (40, 300, 5000)]
+settle()
+print(before, sum(libc.malloc(size) < end for size in (24, 300, 5000) for _ in range(50)))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="knows glibc's heap")
+def test_what_is_allocated_afterwards_lies_behind_the_heap():
+    environment = {**os.environ, "PYTHONMALLOC": "malloc"}
+    run = subprocess.run([sys.executable, "-c", GAPS], capture_output=True, text=True, env=environment, check=True)
+    before, _, inside = run.stdout.strip().rpartition(" ")
+    assert before == "[True, True, True]"
+    assert int(inside) <= 3 * 7, "of 150; the allocator keeps up to seven blocks of each size apart"

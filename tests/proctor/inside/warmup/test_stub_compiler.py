@@ -1,0 +1,58 @@
+"""Honest code does not notice that torch's compiler is not loaded. In processes of their own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+BEGIN = """
+import sys
+import inspect
+import torch
+from torch.nn import functional as F
+from proctor.inside.warmup.stub_compiler import KNOWN, StandIn, leave_out
+leave_out()
+leave_out()
+"""
+
+
+def run(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", BEGIN + code], capture_output=True, text=True, check=False)
+    assert not done.returncode, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "torch.var_mean(F.layer_norm(torch.ones(2, 3, device='meta'), (3,)), -1)",
+        "w = torch.ones(2, requires_grad=True); o = torch.optim.Adam([w], 0.1); w.sum().backward(); o.step()",
+        "torch.func.vmap(torch.func.grad(lambda x: x.square().sum()))(torch.ones(2, 3))",
+        "torch.where(torch.ones(2, 1, device='meta') > 0, torch.ones(3, device='meta'), 0.0)",
+        "assert torch.broadcast_shapes((2, 1), (1, 3)) == (2, 3)",
+        "inspect.getmodule(F.softmax); inspect.getsource(torch.nn.Linear)",
+        "torch.nn.TransformerEncoderLayer(4, 2, 8)(torch.ones(1, 2, 4)).sum().backward()",
+    ],
+)
+def test_what_students_do_needs_no_compiler(code: str) -> None:
+    assert run(code + "\nprint({type(sys.modules[name]) is StandIn for name in KNOWN})") == "{True}"
+
+
+def test_who_asks_for_symbols_gets_them() -> None:
+    code = """
+from sympy import Symbol
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
+import sympy.core
+print(isinstance(Symbol("n") + 1, sympy.Basic), type(ShapeEnv()).__name__, type(sys.modules["sympy"]) is StandIn)
+"""
+    assert run(code) == "True ShapeEnv False"
+
+
+@pytest.mark.parametrize("code", ["import torch._dynamo as real; real.config", "import torch._dynamo.config"])
+def test_who_asks_for_it_gets_it(code: str) -> None:
+    assert (
+        run(code + "\nprint(type(sys.modules['torch._dynamo']) is StandIn, torch._dynamo.config.verbose)")
+        == "False False"
+    )
