@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import linecache
+import sys
 import textwrap
 import time
 from collections import Counter
@@ -17,18 +18,24 @@ from typing import Any
 
 import torch
 
-from proctor import Examiner, Result
+from proctor import Examiner, Exercise, Result
+from proctor.examining.patience import SECONDS, OutOfTime
 from proctor.examining.result import IN_WORDS, STATES, Explanation
 from proctor.forbid.scan import hidden_calls
-from proctor.inside.observe import Observation, file_of
+from proctor.inside.observe import Observation, describe, file_of
+from proctor.inside.running import Flood
 from proctor.marking.answers import Answers
 from proctor.marking.extraction import Definition, Problem, definitions_in, extract
 from proctor.marking.in_process import InProcess
 from proctor.marking.submission_marker import SubmissionMarker
 from proctor.marking.submissions import read
 from proctor.report import terminal
-from qkv import exercises, progress
+from qkv import exercises, kernel, progress
 from qkv.assignments import assignment
+
+LOOPS = "A check takes a moment. If a loop is running there, look at what should end it."
+
+kernel.attend()
 
 
 def device() -> torch.device:
@@ -46,18 +53,49 @@ def check(answer: Callable[..., Any]) -> Result:
     Parts that earlier exercises of the chapter built are the reference's while the check runs, so an earlier mistake
     does not show here.
     """
-    name = answer if isinstance(answer, str) else getattr(answer, "__name__", None)
-    if isinstance(answer, str) or not callable(answer) or name is None:
+    name = None if isinstance(answer, str) or not callable(answer) else name_of(answer)
+    if name is None:
         raise TypeError(f"check takes the function or class itself, not {answer!r}. For example: check(softmax)")
-    return check_named(name, answer)
+    exercise = exercises.find(name)
+    failed = kernel.newer_version_that_failed(name, answer)
+    if failed is None:
+        return check_named(name, answer)
+    sentence = f"The last version of `{name}` that you ran did not get through: {failed.why}."
+    reason = (
+        "The kernel still has the version before, which is not what you see. Mend the cell, run it, and check again."
+    )
+    result = not_examined(exercise, Explanation(sentence, reason))
+    progress.record(result)
+    return result
 
 
-def check_named(name: str, answer: Callable[..., Any]) -> Result:
-    """Check an answer that may go by another name, such as a lambda."""
+def name_of(answer: Any) -> str | None:
+    """The exercise that an answer goes by: its own name, or the one that the notebook has given to a lambda."""
+    own = getattr(answer, "__name__", None)
+    if own in exercises.names():
+        return str(own)
+    notebook = vars(sys.modules["__main__"])
+    return next((name for name in exercises.names() if notebook.get(name) is answer), own)
+
+
+def not_examined(exercise: Exercise, why: Explanation, line: int | None = None) -> Result:
+    """The result of an answer that was stopped before anything could be said about it."""
+    probes, helped = len(exercise.counted()), "located" if line else None
+    return Result(exercise.name, "stopped", 0.0, 0, probes, explanations=(why,), help=helped, line=line)
+
+
+def check_named(name: str, answer: Callable[..., Any], seconds: float | None = SECONDS) -> Result:
+    """Check an answer that may go by another name, such as a lambda.
+
+    Args:
+        seconds: that one probe may take.
+    """
     examiner = _examiner(exercises.find(name).name)
     started = time.perf_counter()
     try:
-        result = judged(name, answer, examiner)
+        result = judged(name, answer, examiner, seconds)
+    except KeyboardInterrupt as error:
+        result = interrupted(examiner.exercise, answer, error, seconds)
     except Exception as error:  # ours, not theirs: theirs end up in observations
         sentence = f"The check itself failed ({type(error).__name__}: {error}). That is our fault; please report it."
         count = len(examiner.exercise.counted())
@@ -67,26 +105,43 @@ def check_named(name: str, answer: Callable[..., Any]) -> Result:
     return result
 
 
+def interrupted(exercise: Exercise, answer: Any, error: KeyboardInterrupt, seconds: float | None) -> Result:
+    """The card of an answer that did not come back by itself, with the line where it was."""
+    raised = describe(error, implementation=answer)
+    where = f", at {raised.where}" if raised.where else ""
+    if isinstance(error, Flood):
+        why = Explanation(f"Your code printed {error}{where}.")
+    elif isinstance(error, OutOfTime):
+        why = Explanation(f"Your code was still running after {seconds:g} s{where}.", LOOPS)
+    else:
+        why = Explanation(f"You interrupted the check{where}.", LOOPS if where else "")
+    return not_examined(exercise, why, raised.line)
+
+
 @cache
 def _examiner(name: str) -> Examiner:
     return Examiner(exercises.find(name))
 
 
-def judged(name: str, answer: Callable[..., Any], examiner: Examiner) -> Result:
+def judged(name: str, answer: Callable[..., Any], examiner: Examiner, seconds: float | None = None) -> Result:
     """The verdict on an answer as it lives in this process, by the grader's own rule: first with the parts that it
-    builds on as they are; if that is not right, with the reference's, so that an earlier mistake costs nothing."""
+    builds on as they are; if that is not right, with the reference's, so that an earlier mistake costs nothing.
+
+    Raises:
+        KeyboardInterrupt: somebody had enough, or a probe took more than so many seconds.
+    """
     withheld = answers_of_the_course(name)
     text = source_of(answer)
     hidden = hidden_calls(text, examiner.exercise.forbid)
     if hidden:
         return examiner.verdict({"its text": Observation(None, called=hidden)})
     begun = any(not d.is_stub for d in text if name in d.binds)
-    own = examiner.examine(answer, withheld, begun)
+    own = examiner.examine(answer, withheld, begun, seconds)
     parts = used_parts(name, answer)
     if own.state == "passed" or not parts:
         return own
     with stand_ins(answer, parts):
-        again = examiner.examine(answer, withheld, begun)
+        again = examiner.examine(answer, withheld, begun, seconds)
     return own if again.score < own.score else again
 
 
@@ -165,7 +220,12 @@ def check_paths(paths: Sequence[Path]) -> int:
     results: list[Result] = []
     problems: list[Problem] = []
     for path in paths:
-        found, unread = check_file(path)
+        try:
+            found, unread = check_file(path)
+        except KeyboardInterrupt as error:
+            where = describe(error).where
+            print(f"You interrupted the check{f', at {where}' if where else ''}.")
+            return 130  # as a shell says it
         results += found
         problems += unread
     for sentence in untold(problems, results):
@@ -201,7 +261,7 @@ def check_file(path: Path) -> tuple[list[Result], tuple[Problem, ...]]:
 def judged_in_process(answers: Answers, names: Sequence[str], examiners: Mapping[str, Examiner]) -> list[Result]:
     """The verdicts on some answers of one student by the grader's schedule, without its walls."""
     probes = {name: {p.name: p.function for p in e.exercise.probes.values()} for name, e in examiners.items()}
-    runner = InProcess(probes, lambda name: examiners[name].draws)
+    runner = InProcess(probes, lambda name: examiners[name].draws, patience=SECONDS)
     marker = SubmissionMarker(assignment(tuple(names)), examiners, runner, answers)
     marker.mark()
     return [marker.results[name] for name in names]

@@ -13,10 +13,12 @@ from typing import Any
 from proctor.examining.compare import Known
 from proctor.examining.exercise import Exercise, Misconception, Probe
 from proctor.examining.facts import facts
+from proctor.examining.patience import at_most
 from proctor.examining.result import Explanation, Result
 from proctor.forbid.replace import Blocker, Withheld
 from proctor.inside.inputs import PARAMETER, Asked, Draws, Replay, Salted, UnknownDraw, drawing
 from proctor.inside.observe import Observation, Raised, fresh_state, last_return, observe
+from proctor.inside.running import listening
 
 Observations = Mapping[str, Observation]
 Answered = Mapping[str, Known]  # the same, ready to be compared
@@ -63,27 +65,43 @@ class Examiner:
         _ = self.expected  # draws them
         return self._source.table
 
-    def examine(self, implementation: Any, withheld: Withheld | None = None, begun: bool = False) -> Result:
+    def examine(
+        self,
+        implementation: Any,
+        withheld: Withheld | None = None,
+        begun: bool = False,
+        seconds: float | None = None,
+    ) -> Result:
         """Run all probes on an implementation in this process, and judge what they saw.
 
         Args:
             withheld: what may not be called besides what the exercise forbids, such as the reference itself.
             begun: it is known to be more than the stub.
+            seconds: that each probe may take, by the clock.
+
+        Raises:
+            OutOfTime: a probe took longer.
         """
-        seen = self.observations(implementation, withheld)
+        seen = self.observations(implementation, withheld, seconds)
         result = self.verdict(seen, begun=begun)
         if result.misconception is None:
             return result
-        return self.verdict(seen, again=self.other_inputs.observations(implementation))
+        return self.verdict(seen, again=self.other_inputs.observations(implementation, None, seconds))
 
-    def observations(self, implementation: Any, withheld: Withheld | None = None) -> dict[str, Observation]:
-        """What the probes see of an implementation in this process; what the exercise forbids is taken away."""
+    def observations(
+        self, implementation: Any, withheld: Withheld | None = None, seconds: float | None = None
+    ) -> dict[str, Observation]:
+        """What the probes see of an implementation in this process, and what it prints; what the exercise forbids is
+        taken away."""
         blocker = Blocker()
         seen = {}
-        with drawing(Replay(self.draws)), fresh_state(), blocker.without(self.exercise.forbid, withheld):
+        forbidden = blocker.without(self.exercise.forbid, withheld)
+        with drawing(Replay(self.draws)), fresh_state(), forbidden, at_most(seconds) as anew:
             for name, probe in self.exercise.probes.items():
-                observation = observe(probe.function, implementation)
-                seen[name] = replace(observation, called=blocker.taken())
+                anew()
+                with listening() as output:
+                    observation = observe(probe.function, implementation)
+                seen[name] = replace(observation, called=blocker.taken(), printed=output.text())
         return seen
 
     def verdict(
@@ -110,6 +128,7 @@ class Examiner:
             probes=len(probes),
             next_step=f'section "{self.exercise.section}", or hint("{self.exercise.name}").',
             seconds=seconds,
+            printed=next((o.printed for o in seen.values() if o.printed), ""),
         )
         called = dict.fromkeys(title for o in seen.values() for title in o.called)
         if called:
@@ -120,7 +139,9 @@ class Examiner:
         if not begun and self._unstarted(known, values):
             return replace(result, state="not_started", score=0.0, probes_passed=0)
         first = probes[next(n for n in (*values, *probes) if not agrees[n])]
-        result = replace(result, situation=first.situation, evidence=self._evidence(first, known.get(first.name)))
+        printed = seen[first.name].printed if first.name in seen else result.printed
+        evidence = self._evidence(first, known.get(first.name))
+        result = replace(result, situation=first.situation, evidence=evidence, printed=printed)
         mistakes = self.diagnose(known, agrees, again)
         if mistakes:
             name = " + ".join(m.name for m in mistakes)

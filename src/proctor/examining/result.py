@@ -42,6 +42,7 @@ class Result:
     remarks: tuple[str, ...] = ()  # what may be heard beside a verdict, and costs nothing
     help: str | None = None  # how a wrong answer was helped: "named", "explained" or "located"
     line: int | None = None  # of the student's file or cell, where that is known
+    printed: str = ""  # what student code printed under the probe that the evidence is from
 
     @property
     def headline(self) -> str:

@@ -64,6 +64,7 @@ class Observation:
     raised: Raised | None = None
     called: tuple[str, ...] = ()
     deprecated: tuple[str, ...] = ()
+    printed: str = ""  # as far as somebody listened
 
 
 def observe(probe: Callable[[Any], Mapping[str, Any]], implementation: Any) -> Observation:

@@ -256,7 +256,14 @@ class SubmissionMarker:
         where = f"It was looked at on {probe.situation}." if probe else "" if seen else "It had not been called yet."
         why = Explanation(stopped.detail.replace("The code", "Your code", 1), where)
         return replace(
-            result, state="stopped", misconception=None, explanations=(why,), situation="", evidence=(), help=None
+            result,
+            state="stopped",
+            misconception=None,
+            explanations=(why,),
+            situation="",
+            evidence=(),
+            help="located" if stopped.line else None,
+            line=stopped.line,
         )
 
     def _begun(self, name: str, file: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import random
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from proctor.marking import extraction
-from proctor.marking.extraction import LONGEST, LONGEST_LINE, Reading, extract, extract_all
+from proctor.marking.extraction import LONGEST, LONGEST_LINE, Reading, extract, extract_all, walk
 from proctor.marking.submissions import File
 
 
@@ -186,6 +187,17 @@ def test_a_broken_cell_spoils_only_itself() -> None:
 def test_encodings_and_line_ends(content: bytes) -> None:
     assert [d.line for d in extract(File("a.py", content)).definitions] in ([1], [2])
     assert [d.binds for d in extract(File("a.py", content)).definitions] == [{"f"}]
+
+
+def test_parents_that_others_hang_on_nodes_are_not_followed() -> None:
+    """As `executing` does, by which IPython shows tracebacks; every tree has the same `ast.Load()`."""
+    tree = ast.parse("a = b")
+    shared = tree.body[0].value.ctx  # type: ignore[attr-defined]
+    shared.parent = tree.body[0]
+    try:
+        assert len(list(walk(ast.parse("c = d").body[0]))) == 5
+    finally:
+        del shared.parent
 
 
 @pytest.mark.parametrize("minor", range(6))
