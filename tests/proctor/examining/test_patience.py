@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import threading
 import time
@@ -20,10 +21,8 @@ def loop() -> None:
 def stubborn() -> None:
     """Swallows the first exceptions that it meets."""
     for _ in range(2):
-        try:
+        with contextlib.suppress(BaseException):
             loop()
-        except:  # noqa: E722
-            pass
     loop()
 
 
