@@ -44,7 +44,7 @@ def box(examiners: dict[str, Examiner]) -> Iterator[Sandbox]:
 
 def told(result: Result) -> tuple[str, float, str | None, str]:
     """What a student would be told apart by."""
-    return result.state, round(result.score, 6), result.misconception, result.message
+    return result.state, round(result.score, 6), result.misconceptions, result.message
 
 
 @pytest.mark.parametrize(("path", "answers"), FILES)

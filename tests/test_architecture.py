@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +38,11 @@ RULES = {
 }
 # These exist in the sandbox's child, beside student code: nothing of the trusted side may come with them.
 CHILD_SIDE = ("proctor.inside", "proctor.forbid")
+# What the course is called, and what it speaks of.
+SUBJECT = re.compile(
+    r"qkv|transformer|attention|soft_?max|layer_?norm|rms_?norm|gelu|multi_?head|cross.?entropy|dropout|embedding|logits",
+    re.IGNORECASE,
+)
 # The layers of the grading engine: each may import those before it, and what stands beside them.
 LAYERS = ("proctor.examining", "proctor.marking", "proctor.grading")
 
@@ -115,6 +121,17 @@ def test_a_layer_imports_none_above_it(package: str) -> None:
         if within(name, above)
     }
     assert not wrong
+
+
+def test_the_engine_holds_no_word_of_the_course() -> None:
+    """It serves any course of exercises: what a course forbids, hands out, hides or rehearses, it hands over."""
+    found = {
+        (path.relative_to(SRC).as_posix(), word.lower())
+        for path in (SRC / "proctor").rglob("*")
+        if path.suffix in (".py", ".html", ".css", ".js")
+        for word in SUBJECT.findall(path.read_text("utf-8").replace("NodeTransformer", ""))
+    }
+    assert not found
 
 
 def test_a_chapter_builds_on_earlier_chapters_only() -> None:

@@ -15,7 +15,7 @@ marking     one submission: which answers it has, how they are run, what comes o
     assignment  what is asked, and what may be imported
     submission_marker   which answers run together, which run again, the verdicts
     probe_pickle    probes as bytes that the sandbox can load
-    in_process  run a submission in this process (`qkv check` does)
+    in_process  run a submission in this process, for a self-check
 grading     a class
     grade       all submissions of a class, and the reports about them
     worker      what one process does: mark one submission after another
@@ -25,7 +25,7 @@ grading     a class
 
 Beside them:
 
-inside      what exists beside student code, wherever that runs: in a notebook, in `qkv check`, in the sandbox
+inside      what exists beside student code, wherever that runs: in a notebook, in a self-check, in the sandbox
 forbid      what may not be called, and how that is noticed
 sandbox     where untrusted code runs: the trusted side; its note says what is promised
 report      one result, many renderings

@@ -40,6 +40,44 @@ def __getattr__(name):
 """
 INERT = ("qkv.figures", "qkv.tasks")
 
+# what answers of this course do, for a rehearsal before the first of them
+REHEARSAL = '''
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+def softmax(scores: Tensor, dim: int = -1) -> Tensor:
+    """Words."""
+    powers = torch.exp(scores - scores.amax(dim=dim, keepdim=True))
+    return powers / powers.sum(dim=dim, keepdim=True)
+
+class Attention(nn.Module):
+    def __init__(self, d_model: int) -> None:
+        super().__init__()
+        self.proj = nn.Linear(d_model, d_model, bias=False)
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        scores = x @ x.transpose(-2, -1) / math.sqrt(x.size(-1))
+        if mask is not None:
+            scores = scores.masked_fill(~mask, float("-inf"))
+        weights = softmax(scores)
+        return self.proj(weights @ x), weights
+
+for _ in range(4):
+    x = torch.ones(2, 3, 4, requires_grad=True)
+    out, weights = Attention(4)(x, torch.ones(3, 3, dtype=torch.bool).tril())
+    (out.mean(-1) + out.var(-1) - weights.log().clamp(min=0).sum(-1)).sum().backward()
+    F.layer_norm(x.detach().to("meta"), (4,))
+    Attention(4).double()(x.detach().double())
+    Attention(4).bfloat16()(x.detach().bfloat16())
+    torch.einsum("bid,bjd->bij", x, x).view(2, 9).unsqueeze(0).expand(3, 2, 9).permute(2, 0, 1).contiguous()
+    torch.cat([x, x], dim=-1).reshape(2, 3, 2, 4).flatten(2).chunk(2, dim=-1)[0].squeeze().std(dim=-1, unbiased=False)
+    torch.where(x > 0, torch.zeros_like(x), torch.full_like(x, 2.0)).max(dim=-1, keepdim=True).values.to(x.dtype)
+    torch.arange(3, device=x.device).float().pow(2).sqrt()[:, None] + torch.tensor(1.0) * x.shape[-1] ** 0.5
+'''
+
 
 def assignment(chosen: tuple[str, ...] | None = None) -> Assignment:
     """The course, or some exercises of it, as something that can be graded."""
@@ -54,7 +92,7 @@ def assignment(chosen: tuple[str, ...] | None = None) -> Assignment:
             sheets.append(ExerciseSheet(title_of(stem), graded, names, module, source, dict(texts), dict(earlier)))
         texts[module] = source
         earlier |= dict.fromkeys(names, module)
-    return Assignment(TITLE, tuple(sheets), SETUP, {"qkv": COURSE, "qkv.model": ""}, INERT)
+    return Assignment(TITLE, tuple(sheets), SETUP, {"qkv": COURSE, "qkv.model": ""}, INERT, REHEARSAL)
 
 
 def source_of(stem: str) -> str:

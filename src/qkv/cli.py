@@ -6,11 +6,9 @@ Exit codes: 0 all is well; 1 the work was done and something did not pass; 2 the
 from __future__ import annotations
 
 import difflib
-import gc
 import math
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -206,10 +204,9 @@ def grade(
     """Grade a class: SUBMISSIONS holds one folder or file per student."""
     if scheduler and engine != "dask":
         raise click.UsageError("--scheduler is the address of a Dask cluster: add --engine dask.")
-    with nothing_collected():
-        chosen = chosen_exercises(exercises) if exercises is not None else None
+    chosen = chosen_exercises(exercises) if exercises is not None else None
 
-        from qkv import grading
+    from qkv import grading
 
     code = grading.grade(
         submissions,
@@ -279,17 +276,6 @@ def book(and_serve: bool) -> None:
     from qkv import serve
 
     sys.exit(serve.build_book() or (serve.serve_book() if and_serve else 0))
-
-
-@contextmanager
-def nothing_collected() -> Iterator[None]:
-    """For imports, which make many objects and no garbage: nobody looks for it meanwhile, or among them later."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        gc.enable()
 
 
 # ---- what commands accept

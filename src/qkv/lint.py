@@ -214,8 +214,8 @@ def behaviour(exercise: Exercise, examiner: Examiner) -> Iterator[str]:
             yield f"{mistake.name} is less than {CLEARLY} tolerances away from the reference"
         # what it does is known already; whether it calls what is forbidden does not depend on the inputs
         found = examiner.examine(mistake.implementation) if examiner.pairs else examiner.examine_mistake(mistake)
-        if found.misconception != mistake.name:
-            yield f"{mistake.name} is diagnosed as {found.misconception} ({found.headline})"
+        if found.misconceptions != (mistake.name,):
+            yield f"{mistake.name} is diagnosed as {' + '.join(found.misconceptions) or None} ({found.headline})"
 
 
 def proof_by_answers(exercise: Exercise, examiners: list[Examiner], folder: Path) -> Iterator[str]:
@@ -223,7 +223,7 @@ def proof_by_answers(exercise: Exercise, examiners: list[Examiner], folder: Path
     for answer in (a for a in kept(folder) if a.exercise == exercise.name):
         with contextlib.redirect_stdout(io.StringIO()):
             results = [judged(exercise.name, answer.implementation, examiner) for examiner in examiners[:PAIRS]]
-            unknown = all(result.misconception is None for result in results)
+            unknown = not any(result.misconceptions for result in results)
             results += [
                 judged(exercise.name, answer.implementation, examiner)
                 for examiner in examiners[PAIRS:]
@@ -235,9 +235,9 @@ def proof_by_answers(exercise: Exercise, examiners: list[Examiner], folder: Path
             yield f"{answer} passes under {passed} of {len(results)} salts only: {failed.message}"
         if answer.kind == "wrong" and passed:
             yield f"{answer} passes under {passed} of {len(examiners)} salts"
-        two = [result.misconception for result in results[:PAIRS]]
-        one = [name if name is None or " + " not in name else None for name in two]
-        one += [result.misconception for result in results[PAIRS:]]
+        two = [result.misconceptions for result in results[:PAIRS]]
+        one = [names if len(names) < 2 else () for names in two]
+        one += [result.misconceptions for result in results[PAIRS:]]
         for told in (two, one):
             if answer.kind == "wrong" and len(set(told)) > 1:
                 yield f"{answer} is not always told the same: {dict(Counter(told))}"

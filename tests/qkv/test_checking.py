@@ -36,7 +36,7 @@ def notebook(*cells: str) -> dict:
 def test_from_stub_to_passed():
     assert check(notebook(STUB)["softmax"]).state == "not_started"
     wrong = check(notebook(WRONG)["softmax"])
-    assert (wrong.state, wrong.misconception) == ("not_yet", "overflows")
+    assert (wrong.state, wrong.misconceptions) == ("not_yet", ("overflows",))
     assert check(notebook(RIGHT)["softmax"]).state == "passed"
     assert "lookup       █████░░░░░░░░░░░░░░░ 1 of 4" in str(status())
     assert "Next: similarity_scores, in chapter lookup." in str(status())

@@ -84,7 +84,7 @@ class Examiner:
         """
         seen = self.observations(implementation, withheld, seconds)
         result = self.verdict(seen, begun=begun)
-        if result.misconception is None:
+        if not result.misconceptions:
             return result
         return self.verdict(seen, again=self.other_inputs.observations(implementation, None, seconds))
 
@@ -144,9 +144,9 @@ class Examiner:
         result = replace(result, situation=first.situation, evidence=evidence, printed=printed)
         mistakes = self.diagnose(known, agrees, again)
         if mistakes:
-            name = " + ".join(m.name for m in mistakes)
-            said = tuple(m.explanation for m in mistakes)
-            return replace(result, misconception=name, explanations=said + self._besides(known, mistakes), help="named")
+            names = tuple(m.name for m in mistakes)
+            said = tuple(m.explanation for m in mistakes) + self._besides(known, mistakes)
+            return replace(result, misconceptions=names, explanations=said, help="named")
         observation = seen.get(first.name)
         if share == 1 and observation is not None:
             why = first.why(observation, self.expected[first.name].observation)

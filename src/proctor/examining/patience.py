@@ -1,6 +1,6 @@
 """A limit for code that somebody at a keyboard waits for: an endless loop ends in an exception, at its own line.
 
-The grader has walls and limits of its own (`proctor.sandbox`); this is for notebooks and `qkv check`, where student
+The grader has walls and limits of its own (`proctor.sandbox`); this is for notebooks and terminals, where student
 code runs in our own process.
 """
 

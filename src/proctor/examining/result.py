@@ -33,7 +33,7 @@ class Result:
     score: float  # 0 … 1
     probes_passed: int
     probes: int
-    misconception: str | None = None  # its name; two that were made together are joined by " + "
+    misconceptions: tuple[str, ...] = ()  # by name: one, or two that were made together
     explanations: tuple[Explanation, ...] = ()
     situation: str = ""  # where the evidence was seen
     evidence: tuple[str, ...] = ()
@@ -74,7 +74,7 @@ class Result:
             "score": round(self.score, 6),
             "probes_passed": self.probes_passed,
             "probes": self.probes,
-            "misconception": self.misconception,
+            "misconception": " + ".join(self.misconceptions) or None,
             "help": self.help,
             "line": self.line,
             "message": self.message,

@@ -1,34 +1,24 @@
 """While an exercise runs, what it forbids does not exist: torch's own kernels are replaced by ones that refuse.
 
 That holds for every way of reaching them (another spelling, TorchScript, `torch.ops`, kernels that contain them), and
-costs nothing per call. What torch has in Python as well, made of other kernels, is seen by Python's own profiling hook
-when it is called. The same in a notebook as in the sandbox, so that both see the same.
+costs nothing per call. What torch has in Python as well is seen by `proctor.forbid.watch`. The same in a notebook as in
+the sandbox, so that both see the same.
 """
 
 from __future__ import annotations
 
-import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from pathlib import Path
-from types import CodeType, FrameType
 from typing import Any
 
 import torch
 
 from proctor.forbid.family import Family, operators_by_name
+from proctor.forbid.watch import Withheld, watching
 
 _BACKENDS = ("CPU", "MkldnnCPU", "SparseCPU", "SparseCsrCPU", "QuantizedCPU", "NestedTensorCPU")
-_TORCH = str(Path(torch.__file__).parent)
-
-# Made of other operators of each family that has them: these are refused when they come to those. Every kernel that is
-# replaced costs each child some pages.
-_COMPOSED = {"softmax", "log_softmax", "special_softmax", "special_log_softmax", "_safe_softmax"}
-
-
-Withheld = Mapping[tuple[str, str], str]  # (file, function or class in it) -> how to speak of a call of it
 
 
 class Forbidden(RuntimeError):
@@ -38,8 +28,6 @@ class Forbidden(RuntimeError):
 @cache
 def kernels(operator: str) -> tuple[tuple[str, str, str], ...]:
     """(namespace, overload, backend) of every kernel that can be reached under this name."""
-    if operator in _COMPOSED:
-        return ()
     own = torch._C._dispatch_has_kernel_for_dispatch_key
     works = torch._C._dispatch_has_computed_kernel_for_dispatch_key  # its own, or one that is made of other operators
     return tuple(
@@ -53,7 +41,7 @@ def kernels(operator: str) -> tuple[tuple[str, str, str], ...]:
 @cache
 def replacements(family: Family) -> tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...]:
     """(operator, its kernels) of everything that a family takes away."""
-    found = ((operator, kernels(operator)) for operator in sorted(family.operators))
+    found = ((operator, kernels(operator)) for operator in sorted(family.operators - family.composed))
     return tuple((operator, theirs) for operator, theirs in found if theirs)
 
 
@@ -87,7 +75,6 @@ class Blocker:
             yield
             return
         libraries: dict[str, Any] = {}
-        before = sys.getprofile()
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # torch warns once that a kernel is replaced: that is the point
@@ -98,33 +85,8 @@ class Blocker:
                             if space not in libraries:
                                 libraries[space] = torch._C._dispatch_library("IMPL", space, "", __name__, 1)
                             libraries[space].impl(name, backend, refuse)
-            sys.setprofile(self._watch(families, withheld or {}))
-            yield
+            with watching(families, withheld or {}, self._note):
+                yield
         finally:
-            sys.setprofile(None)
-            resume = getattr(before, "enable", None)  # cProfile's, which Python gives back but does not take
-            if resume is not None:
-                resume()
-            elif before is not None:
-                sys.setprofile(before)
             for library in libraries.values():
                 library.reset()
-
-    def _watch(self, families: Sequence[Family], withheld: Withheld) -> Callable[[FrameType, str, Any], None]:
-        """Notes calls of functions in torch's own Python files that a family forbids, and of those withheld."""
-        judged: dict[CodeType, str] = {}
-
-        def watch(frame: FrameType, event: str, argument: Any) -> None:
-            if event != "call":
-                return
-            code = frame.f_code
-            said = judged.get(code)
-            if said is None:
-                said = withheld.get((code.co_filename, code.co_qualname.partition(".")[0]), "")
-                if code.co_filename.startswith(_TORCH):
-                    said = next((s for f in families if (s := f.names(code.co_qualname))), "")
-                judged[code] = said
-            if said:
-                self._note(said)
-
-        return watch

@@ -71,7 +71,7 @@ def words_of(node: ast.AST) -> list[str]:
 
 
 def references(node: ast.AST) -> list[str]:
-    """What a node takes from somewhere else: `F.softmax`, `scores.softmax`, `from torch import softmax`."""
+    """What a node takes from somewhere else: `F.relu`, `x.relu`, `from torch import relu`."""
     if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
         own = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
         return [] if own else [node.attr]
@@ -81,8 +81,8 @@ def references(node: ast.AST) -> list[str]:
 
 
 def belongs(name: str, family: Family) -> bool:
-    """Is this one of the family's operators, or the module class of one (`nn.LayerNorm`, `nn.MultiheadAttention`)?"""
-    name = name.rpartition("::")[2].partition(".")[0]  # "aten::_softmax", "softmax.int"
+    """Is this one of the family's operators, or the module class of one (`nn.ReLU`, `nn.BatchNorm1d`)?"""
+    name = name.rpartition("::")[2].partition(".")[0]  # "aten::_add_relu", "add.Tensor"
     if name in family.operators:
         return True
     known = {word.partition(".")[0].lower().replace("_", "") for word in family.operators | family.words}

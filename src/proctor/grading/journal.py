@@ -49,7 +49,7 @@ class GradedSubmission:
 
 def result_of(data: Mapping[str, Any]) -> Result:
     explanations = tuple(Explanation(**e) for e in data["explanations"])
-    lists = {name: tuple(data.get(name, ())) for name in ("evidence", "remarks")}
+    lists = {name: tuple(data.get(name, ())) for name in ("misconceptions", "evidence", "remarks")}
     return Result(**{**data, **lists, "explanations": explanations})
 
 

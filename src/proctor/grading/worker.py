@@ -14,8 +14,8 @@ from typing import Any
 from proctor.examining.diagnose import Examiner
 from proctor.examining.result import Explanation, Result
 from proctor.grading.journal import GradedSubmission
-from proctor.inside.warmup.meta_kernels import prefer_kernels
-from proctor.inside.warmup.stub_compiler import leave_out
+from proctor.inside import warmup
+from proctor.inside.warmup import meta_kernels, stub_compiler
 from proctor.marking import probe_pickle
 from proctor.marking.assignment import Assignment
 from proctor.marking.submission_marker import mark_submission
@@ -52,13 +52,17 @@ def prepared(plan: Plan) -> tuple[Assignment, dict[str, Examiner]]:
     import torch
 
     torch.set_num_threads(1)  # a pool of threads would not survive a fork, and the tensors are small
-    leave_out()  # both as in the sandbox: errors are to have the same words here and there
-    prefer_kernels()
+    warm = warmup.chosen()
+    if "stub_compiler" in warm:  # both as in the sandbox: errors are to have the same words here and there
+        stub_compiler.leave_out()
+    if "meta_kernels" in warm:
+        meta_kernels.prefer_kernels()
     assignment = plan.assignment()
     examiners = examiners_of(assignment, plan.salt)
     for examiner in examiners.values():
         examiner.draws  # noqa: B018 - runs the reference
-    gc.freeze()  # a collection that looked at all this would make a copy of it in every worker
+    if "freeze" in warm:
+        gc.freeze()  # a collection that looked at all this would make a copy of it in every worker
     return assignment, examiners
 
 
@@ -72,7 +76,17 @@ def sandbox_for(
 ) -> Sandbox:
     """A sandbox that knows the probes and the inputs of an assignment, and nothing else of it."""
     draws = {name: examiner.draws for name, examiner in examiners.items()}
-    return Sandbox(probe_pickle.dumps(assignment.exercises), draws, limits, tier, trust, assignment.public_modules)
+    return Sandbox(
+        probe_pickle.dumps(assignment.exercises),
+        draws,
+        limits,
+        tier,
+        trust,
+        assignment.public_modules,
+        packages=assignment.packages,
+        forbid={exercise.name: exercise.forbid for exercise in assignment.exercises},
+        rehearsal=assignment.rehearsal,
+    )
 
 
 _sandboxes: dict[Plan, Sandbox] = {}  # one at most: a process has one sandbox

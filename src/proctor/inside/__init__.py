@@ -3,7 +3,7 @@
 Nothing here may import more of ours than this package and `proctor.forbid` (a test says so), and nothing may be a
 secret: whoever runs inside can read and change it all.
 
-What a probe needs, wherever student code runs (a notebook, `qkv check`, the sandbox's child):
+What a probe needs, wherever student code runs (a notebook, a self-check, the sandbox's child):
     inputs          fresh inputs, named by keys, salted in graded runs
     observe         run one probe on one implementation
     properties      probes that many exercises share

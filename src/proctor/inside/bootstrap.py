@@ -25,7 +25,7 @@ def main() -> None:
     import gc
     import socket
 
-    gc.disable()  # imports make many objects and no garbage; `heap.settle` enables it again
+    gc.disable()  # imports make many objects and no garbage; the zygote enables it again when it is ready
     control = socket.socket(fileno=int(sys.argv[1]))
     boot = json.loads(_exactly(control, int.from_bytes(_exactly(control, 8), "big")))
     sys.path += boot["path"]

@@ -17,6 +17,7 @@ from proctor.forbid.replace import Blocker
 from proctor.inside import protocol
 from proctor.inside.observe import Observation, Raised
 from proctor.inside.running import Cell, Draws, Job, Loaded, Output, Probes, room, run_job
+from proctor.inside.warmup.stub_compiler import bring_back
 
 OUT_OF_MEMORY = ("can't allocate memory", "std::bad_alloc", "not enough memory")
 
@@ -69,10 +70,7 @@ def pack_job(job: Job, draws: Draws | None = None) -> bytes:
         "inert": list(job.inert),
         "stand_ins": dict(job.stand_ins),
         "exercises": {name: list(probes) for name, probes in job.exercises.items()},
-        "forbid": {
-            name: [[f.title, sorted(f.words), sorted(f.contained)] for f in families]
-            for name, families in job.forbid.items()
-        },
+        "forbid": {name: [family.to_json() for family in families] for name, families in job.forbid.items()},
         "draws": None if draws is None else names,
     }
     return protocol.encode(tensors, note)
@@ -84,16 +82,12 @@ def unpack_job(data: bytes) -> tuple[Job, Draws | None]:
     job = Job(
         cells=[Cell(label, source) for label, source in note["cells"]],
         exercises=note["exercises"],
-        forbid={name: [family(*parts) for parts in many] for name, many in note["forbid"].items()},
+        forbid={name: [Family.from_json(parts) for parts in many] for name, many in note["forbid"].items()},
         modules=note["modules"],
         inert=note["inert"],
         stand_ins=note["stand_ins"],
     )
     return job, None if note["draws"] is None else protocol.nested(tensors, note["draws"])
-
-
-def family(title: str, words: list[str], contained: list[str]) -> Family:
-    return Family.of(title, *words, contained=contained)
 
 
 def run(channel: Channel, blocker: Blocker, probes: Probes, draws: Draws, limits: Mapping[str, Any]) -> None:
@@ -113,6 +107,7 @@ def run(channel: Channel, blocker: Blocker, probes: Probes, draws: Draws, limits
         channel.hold(protocol.OBSERVED, pack(in_words(seen, limits["memory_mb"]), limits["frame_bytes"]))
 
     job, others = channel.job()
+    bring_back([*(cell.source for cell in job.cells), *job.modules.values()])
     began = time.process_time()
     output = Output(limits["kept_output"], limits["output_bytes"], flood)
     with room(output, job.modules, job.inert) as names:

@@ -1,6 +1,6 @@
 """Running a submission: its cells in a namespace of their own, then every probe of every exercise.
 
-This is the one place where student text is compiled and run, whoever asks: `qkv check` in this process
+This is the one place where student text is compiled and run, whoever asks: a self-check in this process
 (`proctor.marking.in_process`), the grader in a sandbox's child (`proctor.inside.harness`). So both see the same.
 
 Guarantees to the honest student: cells run in order in one namespace, a failing cell spoils only itself, a probe that

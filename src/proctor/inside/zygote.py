@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import gc
 import io
 import logging
 import os
@@ -32,7 +33,12 @@ def run(control: socket.socket, boot: Mapping[str, Any]) -> None:
     try:
         sweep = _walls(boot)
         child = _prepare(boot, _receive(control), _receive(control))
-        heap.settle()  # last: what is freed later leaves gaps again
+        # last, and in this order: what is freed later leaves gaps again
+        if "freeze" in boot["warm"]:
+            heap.freeze()
+        gc.enable()
+        if "gaps" in boot["warm"]:
+            heap.take_gaps()
     except BaseException:
         message = traceback.format_exc()[-4000:].encode("utf-8", "replace")
         control.sendall(protocol.FAILED + len(message).to_bytes(8, "big") + message)
@@ -103,23 +109,27 @@ def _prepare(boot: Mapping[str, Any], probes: bytes, draws: bytes) -> Callable[[
     torch.set_num_threads(1)  # thread pools do not survive a fork: there must never be one
     import cloudpickle
 
-    from proctor.forbid import family as forbidden
-    from proctor.forbid import replace
+    from proctor.forbid import Family, replace
     from proctor.inside import harness
     from proctor.inside.warmup import meta_kernels, rehearsal, stub_compiler
 
-    stub_compiler.leave_out()
-    for name in boot["preload"]:
-        __import__(name)
+    if "stub_compiler" in boot["warm"]:
+        stub_compiler.leave_out()
+    if "preload" in boot["warm"]:
+        for name in boot["preload"]:
+            __import__(name)
     _tame(torch)
     _hush()
-    meta_kernels.prefer_kernels()
+    if "meta_kernels" in boot["warm"]:
+        meta_kernels.prefer_kernels()
     functions = cloudpickle.loads(probes)
     table = protocol.nested(*protocol.decode(draws, max_header=1 << 30, max_tensors=1 << 30))
     bounds = boot["limits"]
-    rehearsal.rehearse(functions, table, bounds, boot["public_modules"])
+    forbid = {name: [Family.from_json(parts) for parts in families] for name, families in boot["forbid"].items()}
+    if "rehearsal" in boot["warm"]:
+        rehearsal.rehearse(functions, table, bounds, boot["public_modules"], forbid, boot["rehearsal"])
     blocker = replace.Blocker()
-    for family in forbidden.families():
+    for family in {family for families in forbid.values() for family in families}:
         replace.replacements(family)  # looked up once
     filtered = boot["tier"] != "limits"
     if filtered:

@@ -16,7 +16,7 @@ from proctor.inside.running import Cell
 from proctor.marking.extraction import Definition, Problem, Source
 
 BY_NAME = {"eval", "exec", "globals", "locals", "vars"}  # code that uses these may reach anything
-NEVER_THEIRS = {"torch", "numpy", "qkv", "proctor", *sys.stdlib_module_names}
+NEVER_THEIRS = {"torch", "numpy", "proctor", *sys.stdlib_module_names}
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""A submission that is one archive: the notebooks and Python files in a zip file, as `qkv hand-in` writes it.
+"""A submission that is one archive: the notebooks and Python files in a zip file.
 
 Nothing is unpacked to the disk. What an archive says about itself is not believed: every member is read up to a
 bound, whatever size it claims, and its name is only a label.

@@ -60,6 +60,7 @@ class Assignment:
         setup: code that runs before each submission, such as the imports of the handed-out notebooks.
         modules: full name -> text of what every submission may import and holds no answer.
         inert: modules of the course that can be imported and do nothing, such as its figures.
+        rehearsal: code such as students write, run once before anybody's: what is slow the first time is then done.
     """
 
     title: str
@@ -67,6 +68,7 @@ class Assignment:
     setup: str = ""
     modules: Mapping[str, str] = field(default_factory=dict)
     inert: tuple[str, ...] = ()
+    rehearsal: str = ""
 
     @property
     def exercises(self) -> list[Exercise]:
@@ -81,6 +83,12 @@ class Assignment:
             for name, text in sheet.modules.items()
             if name not in sheet.earlier.values()
         }
+
+    @property
+    def packages(self) -> frozenset[str]:
+        """The top-level packages of the course: no student's file is called so, and no sandbox can read them."""
+        modules = [*self.modules, *self.inert, *(sheet.module for sheet in self.sheets if sheet.module)]
+        return frozenset(name.partition(".")[0] for name in modules)
 
     @property
     def points(self) -> float:

@@ -1,4 +1,4 @@
-"""The runner without walls: a submission runs in this process, for whoever trusts its author. `qkv check` does.
+"""The runner without walls: a submission runs in this process, for whoever trusts its author: a self-check.
 
 It runs what the sandbox runs (`proctor.inside.running`), with the same set-up, the same imports and the same probes,
 so that both come to the same verdict. Its limit of time is one of patience, and it does not bound memory.

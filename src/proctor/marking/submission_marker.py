@@ -81,7 +81,7 @@ class SubmissionMarker:
                 self.results[exercise.name] = self._absent(exercise.name)
             else:
                 self.file_of[exercise.name] = file
-        course = {sheet.module.partition(".")[0] for sheet in self.assignment.sheets}
+        course = self.assignment.packages
         for file in sorted(set(self.file_of.values())):
             alone = [
                 n for n in self._answered_in(file) if not any(self.slice(file, n).imports(name) for name in course)
@@ -199,7 +199,7 @@ class SubmissionMarker:
             cells=[Cell("setup", self.assignment.setup), *slice_.cells()],
             exercises={name: list(self.examiners[name].exercise.probes) for name in names},
             forbid={name: self.examiners[name].exercise.forbid for name in names},
-            modules={**self.assignment.modules, **slice_.modules, **given.modules},
+            modules={**self.assignment.modules, **self._their_modules(slice_), **given.modules},
             inert=self.assignment.inert,
             stand_ins=given.parts,
         )
@@ -209,6 +209,11 @@ class SubmissionMarker:
         self.used += run.seconds
         self.used_by_clock += monotonic() - began
         return run
+
+    def _their_modules(self, slice_: Slice) -> Modules:
+        """Files of the student that can be imported: none that is called like a package of the course."""
+        course = self.assignment.packages
+        return {name: text for name, text in slice_.modules.items() if name.partition(".")[0] not in course}
 
     def _confirm(self) -> None:
         """Run answers whose mistake was recognised on other inputs: it is named only if it is the same there."""
@@ -249,7 +254,7 @@ class SubmissionMarker:
             seen = seen or {"while loading": Observation(None, called=called)}
         result = examiner.verdict(seen, seconds, begun=self._begun(name, given.file))
         if stopped is None or result.state == "passed":
-            if result.misconception is not None:
+            if result.misconceptions:
                 self.recognised[name] = given, seen
             return result
         probe = examiner.exercise.probes.get(stopped.probe)
@@ -258,7 +263,7 @@ class SubmissionMarker:
         return replace(
             result,
             state="stopped",
-            misconception=None,
+            misconceptions=(),
             explanations=(why,),
             situation="",
             evidence=(),

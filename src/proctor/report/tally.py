@@ -60,8 +60,8 @@ class Row:
         if result.state == "passed":
             return
         example = Example(student, result.evidence[0] if result.evidence else "")
-        if result.misconception is not None:
-            for name, why in zip(result.misconception.split(" + "), result.explanations, strict=False):
+        if result.misconceptions:
+            for name, why in zip(result.misconceptions, result.explanations, strict=False):
                 new = Mistake(self.name, name, why.sentence, why.reason, example)
                 self.mistakes.setdefault(name, new).count += 1
         elif result.state == "not_yet":

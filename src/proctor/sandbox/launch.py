@@ -13,12 +13,13 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+from proctor.forbid import Family
 from proctor.inside import landlock, protocol
 from proctor.inside.rlimits import Limits
 from proctor.sandbox import visible_files
@@ -35,10 +36,6 @@ ENVIRONMENT = {
     "LANG": "C.UTF-8",
     "PATH": "",
     "PYTHONHASHSEED": "0",  # the same submission takes the same way every time
-    # whole pages of Python's small objects would be copied after a fork for the sake of one reference count;
-    # huge pages make the fork itself cheap
-    "PYTHONMALLOC": "malloc",
-    "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
@@ -49,6 +46,18 @@ ENVIRONMENT = {
 
 class Fault(RuntimeError):
     """The sandbox itself failed: a fault of ours, never of a submission."""
+
+
+@dataclass(frozen=True)
+class Stock:
+    """What a zygote has before any submission comes; `Sandbox` says what each of these is."""
+
+    probes: bytes
+    draws: bytes
+    public_modules: Mapping[str, str] = field(default_factory=dict)
+    forbid: Mapping[str, Sequence[Family]] = field(default_factory=dict)
+    rehearsal: str = ""
+    warm: frozenset[str] = frozenset()
 
 
 class Zygote:
@@ -142,19 +151,14 @@ def module_name(file: Path) -> str:
 
 
 def launch(
-    tier: str,
-    probes: bytes,
-    draws: bytes,
-    limits: Limits,
-    public_modules: Mapping[str, str],
-    hide: Sequence[str | Path] = (),
+    tier: str, stock: Stock, limits: Limits, hide: Sequence[str | Path] = (), packages: Iterable[str] = ()
 ) -> Zygote:
     """A zygote that is ready for its first run.
 
     Raises:
         Fault: it did not start, with what it said.
     """
-    seen = visible_files.current(hide)
+    seen = visible_files.current(hide, packages)
     python = [
         seen.executable,
         "-P",
@@ -172,7 +176,10 @@ def launch(
         "rules": _rules(seen) if tier == "landlock" else [],
         "limits": {**asdict(limits), "cpu_seconds": limits.cpu_seconds},
         "preload": PRELOAD,
-        "public_modules": public_modules,
+        "public_modules": dict(stock.public_modules),
+        "forbid": {name: [family.to_json() for family in families] for name, families in stock.forbid.items()},
+        "rehearsal": stock.rehearsal,
+        "warm": sorted(stock.warm),
         "sources": sources(),
     }
     ours, theirs = socket.socketpair()
@@ -193,7 +200,7 @@ def launch(
     with theirs:
         zygote = Zygote(_launcher(start), ours, log)
     try:
-        _hand_over(zygote, [protocol.to_json(boot), probes, draws], limits.boot_seconds)
+        _hand_over(zygote, [protocol.to_json(boot), stock.probes, stock.draws], limits.boot_seconds)
     except BaseException:
         zygote.end()
         raise

@@ -10,19 +10,20 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from torch import Tensor
 
-from proctor.inside import protocol
+from proctor.forbid import Family
+from proctor.inside import protocol, warmup
 from proctor.inside.harness import pack_job
 from proctor.inside.protocol import Garbage, TooLarge, clean
 from proctor.inside.rlimits import WAITS, Limits
 from proctor.inside.running import Draws, Job
-from proctor.sandbox.launch import Fault, Zygote, launch
+from proctor.sandbox.launch import Fault, Stock, Zygote, launch
 from proctor.sandbox.reader import Ended, Late, Reader
 from proctor.sandbox.run import Run, Stopped, parse_begin, take_definitions, take_observation
 from proctor.sandbox.tiers import choose
@@ -52,6 +53,10 @@ class Sandbox:
         trust: allow the tier "limits", which is no sandbox.
         public_modules: full name -> source of modules without a secret that many submissions import; compiled once.
         hide: files or directories that must not be readable inside even if they lie beside the interpreter.
+        packages: installed packages that must not be readable inside: the course.
+        forbid: exercise -> what may not be called, so that all of it is looked up beforehand.
+        rehearsal: code such as students write, run before anybody's.
+        warm: which tricks make it fast, as `proctor.inside.warmup` names them; those that the environment asks for.
     """
 
     def __init__(
@@ -63,11 +68,22 @@ class Sandbox:
         trust: bool = False,
         public_modules: Mapping[str, str] | None = None,
         hide: Sequence[str | Path] = (),
+        packages: Iterable[str] = (),
+        forbid: Mapping[str, Sequence[Family]] | None = None,
+        rehearsal: str = "",
+        warm: frozenset[str] | None = None,
     ) -> None:
         self.limits = limits or Limits()
         self.tier = choose(tier, trust)
-        self._probes, self._draws = probes, protocol.encode(*protocol.flat(draws or {}))
-        self._public_modules, self._hide = dict(public_modules or {}), hide
+        self._stock = Stock(
+            probes,
+            protocol.encode(*protocol.flat(draws or {})),
+            public_modules or {},
+            forbid or {},
+            rehearsal,
+            warmup.chosen() if warm is None else warm,
+        )
+        self._hide, self._packages = hide, packages
         self._zygote: Zygote | None = None
         self._busy = False  # a child may still be alive; its status has not come
         self._used = 0.0  # processor time of the last child whose status came
@@ -132,7 +148,7 @@ class Sandbox:
         seconds = min(seconds or self.limits.seconds, self.limits.seconds)
         asked = {name: list(probes) for name, probes in job.exercises.items()}
         return self._run_in_kept(packed, asked, seconds, owner) or self._run_in_new(
-            packed, asked, seconds, owner if keep else None
+            packed, asked, seconds, owner if keep and "kept" in self._stock.warm else None
         )
 
     def _run_in_kept(self, job: bytes, asked: Asked, seconds: float, owner: object) -> Run | None:
@@ -173,7 +189,7 @@ class Sandbox:
         if self._zygote is not None and self._zygote.gone():
             self.close()
         if self._zygote is None:
-            self._zygote = launch(self.tier, self._probes, self._draws, self.limits, self._public_modules, self._hide)
+            self._zygote = launch(self.tier, self._stock, self.limits, self._hide, self._packages)
         return self._zygote
 
     def _run_once(self, job: bytes, asked: Asked, seconds: float, owner: object) -> Run:

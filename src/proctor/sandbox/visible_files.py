@@ -19,9 +19,7 @@ SYSTEM = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache")
 DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom")
 MACHINE = (
     "/proc/cpuinfo", "/sys/devices/system/cpu",  # torch picks its kernels by these; without them, the slowest
-    "/sys/kernel/mm/transparent_hugepage",  # the C library looks here before it uses huge pages
 )  # fmt: skip
-OURS = ("proctor", "qkv")
 
 
 @dataclass(frozen=True)
@@ -70,11 +68,12 @@ def site_directories() -> tuple[str, ...]:
     )
 
 
-def current(hide: Sequence[str | Path] = ()) -> VisibleFiles:
+def current(hide: Sequence[str | Path] = (), packages: Iterable[str] = ()) -> VisibleFiles:
     """The view for the running interpreter.
 
     Args:
         hide: further files or directories that must not be seen, such as the submissions of others.
+        packages: installed packages that must not be seen besides our own: the course.
     """
     import torch  # so that its libraries are among the loaded ones
 
@@ -89,7 +88,8 @@ def current(hide: Sequence[str | Path] = ()) -> VisibleFiles:
         for path in (executable, *standard, *sites, *SYSTEM, *MACHINE, *_loaded_libraries())
         if os.path.exists(path) and not (os.path.islink(path) and path not in SYSTEM)
     )
-    ours = [os.path.join(site, name) for site in (*sites, *(f"{s}/site-packages" for s in standard)) for name in OURS]
+    names = ("proctor", *packages)
+    ours = [os.path.join(site, name) for site in (*sites, *(f"{s}/site-packages" for s in standard)) for name in names]
     ours += [f"{path}.py" for path in ours]
     ours.append(str(Path(__file__).resolve().parents[1]))
     hidden = {os.path.realpath(path) for path in (*ours, *hide) if os.path.exists(path)}

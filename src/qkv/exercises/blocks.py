@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from proctor import Exercise
-from proctor.forbid import DROPOUT, FUSED_ATTENTION, GELU, MULTIHEAD
 from proctor.inside.inputs import booleans, distinct, generator, normal, number, seeded, uniform, whole
 from proctor.inside.properties import usual
+from qkv.exercises.forbidden import DROPOUT, FUSED_ATTENTION, GELU, MULTIHEAD
 from qkv.model.blocks import DecoderLayer, EncoderLayer, FeedForward, dropout, gelu
 
 Seen = dict[str, Any]

@@ -12,9 +12,10 @@ from torch.autograd.graph import saved_tensors_hooks
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from proctor import Exercise
-from proctor.forbid import FUSED_ATTENTION, MULTIHEAD, Family
+from proctor.forbid import Family
 from proctor.inside.inputs import distinct, integers, normal, uniform, whole
 from proctor.inside.properties import keeps_inputs, same_in, usual
+from qkv.exercises.forbidden import FUSED_ATTENTION, MULTIHEAD
 from qkv.model.cost import (
     cache_bytes,
     cached_attention,

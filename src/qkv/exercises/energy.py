@@ -10,9 +10,10 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from proctor import Exercise
-from proctor.forbid import SOFTMAX, Family
+from proctor.forbid import Family
 from proctor.inside.inputs import distinct, integers, normal, number, uniform, whole
 from proctor.inside.properties import usual
+from qkv.exercises.forbidden import SOFTMAX
 from qkv.model.energy import (
     clip_loss,
     free_energy,

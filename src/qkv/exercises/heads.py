@@ -11,9 +11,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from proctor import Exercise
-from proctor.forbid import FUSED_ATTENTION, MULTIHEAD
 from proctor.inside.inputs import booleans, distinct, normal, seeded
 from proctor.inside.properties import usual
+from qkv.exercises.forbidden import FUSED_ATTENTION, MULTIHEAD
 from qkv.model.heads import MultiHeadAttention, attention_parameters, head_similarity, merge_heads, split_heads
 from qkv.model.lookup import similarity_scores, softmax
 

@@ -11,9 +11,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from proctor import Exercise
-from proctor.forbid import FUSED_ATTENTION, MULTIHEAD, SOFTMAX
 from proctor.inside.inputs import normal, seeded
 from proctor.inside.properties import keeps_inputs, usual
+from qkv.exercises.forbidden import FUSED_ATTENTION, MULTIHEAD, SOFTMAX
 from qkv.model.lookup import SelfAttention, similarity_scores, soft_lookup, softmax
 
 Seen = dict[str, Any]

@@ -12,9 +12,10 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
-from proctor.forbid import FUSED_ATTENTION, MULTIHEAD, Family
+from proctor.forbid import Family
 from proctor.inside.inputs import booleans, distinct, integers, normal, whole
 from proctor.inside.properties import DTYPES, gradients, same_in, usual
+from qkv.exercises.forbidden import FUSED_ATTENTION, MULTIHEAD
 from qkv.model.masks import (
     causal_mask,
     combine_masks,

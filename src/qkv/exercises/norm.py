@@ -8,9 +8,10 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
-from proctor.forbid import BATCH_NORM, LAYER_NORM, RMS_NORM, Family
+from proctor.forbid import Family
 from proctor.inside.inputs import distinct, normal, number, seeded
 from proctor.inside.properties import usual
+from qkv.exercises.forbidden import BATCH_NORM, LAYER_NORM, RMS_NORM
 from qkv.model.norm import PostNorm, PreNorm, batch_norm, layer_norm, layer_norm_backward, rms_norm
 
 Seen = dict[str, Any]

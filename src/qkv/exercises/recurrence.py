@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
-from proctor.forbid import RECURRENT
 from proctor.inside.inputs import distinct, generator, normal, whole
 from proctor.inside.properties import usual
+from qkv.exercises.forbidden import RECURRENT
 from qkv.model.recurrence import (
     delayed_copy,
     gradient_by_distance,

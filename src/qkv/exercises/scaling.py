@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
-from proctor.forbid import FUSED_ATTENTION, MULTIHEAD
 from proctor.inside.inputs import distinct, integers, normal, number
 from proctor.inside.properties import usual, weigh
+from qkv.exercises.forbidden import FUSED_ATTENTION, MULTIHEAD
 from qkv.model.lookup import similarity_scores, softmax
 from qkv.model.scaling import attention_entropy, scaled_dot_product_attention, score_variance, softmax_jacobian
 

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from proctor import Exercise
-from proctor.forbid import CROSS_ENTROPY
 from proctor.inside.inputs import distinct, integers, normal, number, seeded, whole
 from proctor.inside.properties import usual
+from qkv.exercises.forbidden import CROSS_ENTROPY
 from qkv.model.training import (
     accumulate_gradients,
     adam_step,

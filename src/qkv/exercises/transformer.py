@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
-from proctor.forbid import FUSED_ATTENTION, MULTIHEAD
 from proctor.inside.inputs import booleans, distinct, integers, normal, number, permutation, seeded, whole
 from proctor.inside.properties import usual
+from qkv.exercises.forbidden import FUSED_ATTENTION, MULTIHEAD
 from qkv.model.masks import causal_mask
 from qkv.model.transformer import Transformer, beam_search, embed, greedy_decode, shift_right
 

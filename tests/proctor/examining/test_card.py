@@ -51,7 +51,7 @@ def test_remarks_come_last_one_line_each_also_when_all_is_well():
 
 
 def test_a_row_has_the_fields_that_others_read_in_their_order():
-    row = result(misconception="overflows", help="named", line=3, seconds=0.5).row("anna")
+    row = result(misconceptions=("overflows",), help="named", line=3, seconds=0.5).row("anna")
     assert list(row) == [
         "student", "exercise", "state", "score", "probes_passed", "probes", "misconception", "help", "line", "message",
         "seconds",

@@ -9,9 +9,10 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from proctor import forbid
-from proctor.forbid import FUSED_ATTENTION, LAYER_NORM, MULTIHEAD, SOFTMAX, Family
+from proctor.forbid import Family
 from proctor.forbid.replace import Blocker, Forbidden
+from qkv.exercises import forbidden
+from qkv.exercises.forbidden import FUSED_ATTENTION, LAYER_NORM, MULTIHEAD, SOFTMAX
 
 X = torch.randn(2, 3, 4)
 EYE = torch.eye(4).expand(1, 1, 4, 4).contiguous()
@@ -39,11 +40,11 @@ CALLS = {
     "multi-head": (MULTIHEAD, lambda: nn.MultiheadAttention(4, 2, batch_first=True).eval()(X, X, X)),
     "multi-head, training": (MULTIHEAD, lambda: nn.MultiheadAttention(4, 2)(X, X, X)),
     "layer norm": (LAYER_NORM, lambda: nn.LayerNorm(4)(X)),
-    "batch norm": (forbid.BATCH_NORM, lambda: nn.BatchNorm1d(3)(X)),
-    "gelu": (forbid.GELU, lambda: F.gelu(X)),
-    "dropout": (forbid.DROPOUT, lambda: F.dropout(X, 0.5)),
-    "lstm cell": (forbid.RECURRENT, lambda: nn.LSTMCell(4, 5)(X[0])),
-    "cross-entropy": (forbid.CROSS_ENTROPY, lambda: F.cross_entropy(X[0], torch.tensor([0, 1, 2]))),
+    "batch norm": (forbidden.BATCH_NORM, lambda: nn.BatchNorm1d(3)(X)),
+    "gelu": (forbidden.GELU, lambda: F.gelu(X)),
+    "dropout": (forbidden.DROPOUT, lambda: F.dropout(X, 0.5)),
+    "lstm cell": (forbidden.RECURRENT, lambda: nn.LSTMCell(4, 5)(X[0])),
+    "cross-entropy": (forbidden.CROSS_ENTROPY, lambda: F.cross_entropy(X[0], torch.tensor([0, 1, 2]))),
 }
 
 
@@ -102,7 +103,7 @@ def quantizable():
     [
         (SOFTMAX, decomposed),
         (SOFTMAX, referred),
-        (forbid.GELU, gelu_in_python),
+        (forbidden.GELU, gelu_in_python),
         (LAYER_NORM, norm_in_python),
         (MULTIHEAD, quantizable),
     ],
@@ -116,8 +117,8 @@ def test_torchs_own_versions_in_python_are_seen(family, action):
     [
         (SOFTMAX, lambda: torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(EYE, EYE, EYE)),
         (SOFTMAX, lambda: F.scaled_dot_product_attention(EYE, EYE, EYE)),
-        (forbid.GELU, lambda: torch.ops.mkldnn._linear_pointwise(X, torch.eye(4), None, "gelu", [], "none")),
-        (forbid.GELU, lambda: torch.ops.aten._addmm_activation(X[0, 0], X[0], torch.eye(4), use_gelu=True)),
+        (forbidden.GELU, lambda: torch.ops.mkldnn._linear_pointwise(X, torch.eye(4), None, "gelu", [], "none")),
+        (forbidden.GELU, lambda: torch.ops.aten._addmm_activation(X[0, 0], X[0], torch.eye(4), use_gelu=True)),
     ],
 )
 def test_kernels_that_contain_the_forbidden_thing_are_named(family, action):
@@ -141,7 +142,7 @@ def test_what_is_not_forbidden_is_not_noted():
     assert called(SOFTMAX, lambda: weights / weights.sum(-1, keepdim=True)) == ()
     assert called(SOFTMAX, lambda: X - torch.logsumexp(X, -1, keepdim=True)) == ()
     assert called(SOFTMAX, lambda: F.binary_cross_entropy(X.sigmoid(), X.sigmoid())) == ()
-    assert called(forbid.CROSS_ENTROPY, lambda: F.kl_div(X.log_softmax(-1), X.softmax(-1))) == ()
+    assert called(forbidden.CROSS_ENTROPY, lambda: F.kl_div(X.log_softmax(-1), X.softmax(-1))) == ()
     assert called(MULTIHEAD, lambda: nn.MultiheadAttention(4, 2)) == ()
 
 

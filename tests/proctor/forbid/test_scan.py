@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from proctor.forbid import LAYER_NORM, MULTIHEAD, SOFTMAX
 from proctor.forbid.scan import hidden_calls
 from proctor.marking.extraction import extract
 from proctor.marking.submissions import File
+from qkv.exercises.forbidden import LAYER_NORM, MULTIHEAD, SOFTMAX
 
 
 def found(text: str) -> tuple[str, ...]:

@@ -51,7 +51,7 @@ def test_local_workers_mark_everybody_and_leave_nothing_behind(plan: Plan, room:
     found = without_times(Local(2)(plan, room))
     assert sorted(found) == [f"student{number}" for number in range(6)]
     assert {result.state for result in found["student0"]} == {"passed"}
-    assert found["student1"][0].misconception == "tripled"
+    assert found["student1"][0].misconceptions == ("tripled",)
     assert descendants() <= before
 
 

@@ -16,7 +16,7 @@ RESULT = Result(
     0.5,
     1,
     2,
-    misconception="tripled",
+    misconceptions=("tripled",),
     explanations=(Explanation("You triple x.", "Twice is enough."),),
     situation="three numbers",
     evidence=("y[0] is 3, expected 2.",),

@@ -28,7 +28,7 @@ def test_a_right_submission(mark: Any, sample: Any) -> None:
 def test_a_mistake_is_named_and_costs_what_builds_on_it_nothing(mark: Any, sample: Any) -> None:
     results = mark(sample.code(double="def double(x):\n    return 3 * x"))
     assert states(results) == ALL_PASSED | {"double": "not_yet"}
-    assert results["double"].misconception == "tripled"
+    assert results["double"].misconceptions == ("tripled",)
 
 
 def test_a_part_that_is_not_there_costs_what_builds_on_it_nothing(mark: Any, sample: Any) -> None:

@@ -33,7 +33,7 @@ def student(name: str, notes: tuple[str, ...] = (), **results: Result) -> Graded
 def tripled(evidence: str = "y[0] is 3, expected 2.") -> Result:
     why = Explanation("You triple x.", "Twice is enough.")
     return result(
-        "double", "not_yet", misconception="tripled", explanations=(why,), evidence=(evidence,), situation="three"
+        "double", "not_yet", misconceptions=("tripled",), explanations=(why,), evidence=(evidence,), situation="three"
     )
 
 
@@ -124,7 +124,7 @@ def test_the_summary_tells_the_class_at_a_glance(assignment: Any) -> None:
     for name in ("anna", "ben", "cleo"):
         tally.add(student(name))
     tally.add(student("dora", double=tripled()))
-    both = replace(tripled(), misconception="tripled + halved")
+    both = replace(tripled(), misconceptions=("tripled", "halved"))
     both = replace(both, explanations=(*both.explanations, Explanation("You halve x.", "The other way round.")))
     tally.add(student("emil", double=both))
     tally.add(student("finn", share=result("share", "not_yet", evidence=("y is 1, expected 2.",))))

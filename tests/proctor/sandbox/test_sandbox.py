@@ -115,7 +115,7 @@ def test_a_mistake_is_diagnosed(box):
     result = EXAMINER.verdict(
         run_in(box, "def affine(x, slope, offset):\n    return x / slope + offset").outcomes["affine"]
     )
-    assert result.misconception == "slope_divides"
+    assert result.misconceptions == ("slope_divides",)
 
 
 def test_nothing_defined(box):

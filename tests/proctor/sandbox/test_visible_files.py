@@ -43,7 +43,8 @@ def test_a_wheel_beside_torch_is_masked(tmp_path, monkeypatch):
         (site / name).parent.mkdir(parents=True, exist_ok=True)
         (site / name).write_text("x = 1")
     monkeypatch.syspath_prepend(site)
-    seen = visible_files.current()
+    assert str(site / "qkv") not in visible_files.current().hidden
+    seen = visible_files.current(packages=["qkv"])
     assert str(site) in seen.path
     assert {str(site / name) for name in ("qkv", "proctor", "qkv.py")} <= set(seen.hidden)
     words = bubblewrap.command(seen, {})

@@ -70,7 +70,7 @@ class WorkerProcess:
         context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
         self.connection: Connection
         self.connection, theirs = context.Pipe()
-        self.process = context.Process(target=work, args=(plan, theirs, self.connection), name="qkv marker")
+        self.process = context.Process(target=work, args=(plan, theirs, self.connection), name="proctor worker")
         self.process.start()
         theirs.close()
         self.task: Submission | None = None

@@ -1,7 +1,37 @@
-"""What makes a fork of the zygote cheap: done once, before student code exists, so that no child has to.
+"""What makes a graded class fast and none of its verdicts different: work done once, before student code exists.
 
-stub_compiler   torch's compiler, left out until somebody asks for it
-meta_kernels    torch's own kernels on the meta device, not their Python versions
-rehearsal       what a child would do for the first time, done before
-heap            memory that children need not copy
+Every trick stands here, and each has a switch. The environment variable PROCTOR_WARM names those that are on: `all` (as
+when it is not set), `none`, or all but some (`-rehearsal,-kept`). A test grades a class with none of them.
+
+preload         import what answers usually import (`sandbox.launch.PRELOAD`)
+stub_compiler   leave torch's compiler out until somebody asks for it
+meta_kernels    on the meta device use torch's own kernels, not their Python versions
+rehearsal       do what a child would do for the first time, in the zygote
+freeze          keep what is there out of later garbage collections, which would write to its pages
+gaps            take the free places of the heap, so that a child's objects lie together on pages of its own
+kept            ask a child once more instead of forking another (`sandbox.sandbox`)
 """
+
+from __future__ import annotations
+
+import os
+
+TRICKS = ("preload", "stub_compiler", "meta_kernels", "rehearsal", "freeze", "gaps", "kept")
+VARIABLE = "PROCTOR_WARM"
+
+
+def chosen(text: str | None = None) -> frozenset[str]:
+    """The tricks that are on.
+
+    Args:
+        text: what the environment variable says, if not what it says now.
+    """
+    text = os.environ.get(VARIABLE, "all") if text is None else text
+    if text in ("", "all"):
+        return frozenset(TRICKS)
+    if text == "none":
+        return frozenset()
+    off = {word.strip().removeprefix("-") for word in text.split(",")}
+    if not all(word.strip().startswith("-") for word in text.split(",")) or not off <= set(TRICKS):
+        raise ValueError(f"{VARIABLE} is all, none, or a list such as -gaps,-kept of {', '.join(TRICKS)}; not {text!r}")
+    return frozenset(TRICKS) - off

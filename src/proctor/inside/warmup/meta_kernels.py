@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-# no kernels of their own, but torch composes them of others that work here; attention is full of them
+# no kernels of their own, but torch composes them of others that work here; answers are full of them
 COMPOSED = {"_unsafe_view", "empty_like", "logsumexp", "masked_fill.Scalar", "masked_fill.Tensor"}
 
 _kept: list[torch.library.Library] = []  # what a library registers goes when it goes
@@ -24,12 +24,16 @@ def prefer_kernels() -> None:
     with contextlib.suppress(AttributeError, KeyError):
         python = torch._meta_registrations._meta_lib_dont_use_me_use_register_meta
         names = {key.split("/")[1] for key in python._op_impls}  # "aten/add.Tensor/Meta"
-        versions = [_version(name) for name in names - COMPOSED]
+        versions = [
+            _version(name) for name in names - COMPOSED
+        ]  # all that is needed afterwards, before anything changes
+        own = torch._C._dispatch_has_kernel_for_dispatch_key
+        library = torch.library.Library("aten", "IMPL", "Meta")
         python._destroy()
-        _kept.append(torch.library.Library("aten", "IMPL", "Meta"))
+        _kept.append(library)
         for operator, function in versions:
-            if not torch._C._dispatch_has_kernel_for_dispatch_key(operator.name(), "Meta"):
-                _kept[0].impl(operator, function)
+            if not own(operator.name(), "Meta"):
+                library.impl(operator, function)
 
 
 def _version(name: str) -> tuple[Any, Any]:

@@ -8,39 +8,19 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from proctor.forbid import FUSED_ATTENTION, SOFTMAX
+from proctor.forbid import Family
 from proctor.forbid.replace import Blocker
 from proctor.inside import protocol
 from proctor.inside.harness import Channel, pack_job, run
 from proctor.inside.running import Cell, Draws, Job, Probes
 
-# A submission whose answers give back what they get, by what a student's code may call.
-SUBMISSION = '''
-import math
-
+# Answers that give back what they get.
+ECHO = """
 import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
-
-def softmax(scores: Tensor, dim: int = -1) -> Tensor:
-    """Words."""
-    powers = torch.exp(scores - scores.amax(dim=dim, keepdim=True))
-    return powers / powers.sum(dim=dim, keepdim=True)
-
-class Attention(nn.Module):
-    def __init__(self, d_model: int) -> None:
-        super().__init__()
-        self.proj = nn.Linear(d_model, d_model, bias=False)
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        scores = x @ x.transpose(-2, -1) / math.sqrt(x.size(-1))
-        if mask is not None:
-            scores = scores.masked_fill(~mask, float("-inf"))
-        weights = softmax(scores)
-        return self.proj(weights @ x), weights
+from torch import nn
 
 class Echo(nn.Module):
     def __init__(self, *args, **options):
@@ -52,19 +32,7 @@ class Echo(nn.Module):
 
 def echo(*args, **options):
     return args[0] * 1.0
-
-for _ in range(4):
-    x = torch.ones(2, 3, 4, requires_grad=True)
-    out, weights = Attention(4)(x, torch.ones(3, 3, dtype=torch.bool).tril())
-    (out.mean(-1) + out.var(-1) - weights.log().clamp(min=0).sum(-1)).sum().backward()
-    F.layer_norm(x.detach().to("meta"), (4,))
-    Attention(4).double()(x.detach().double())
-    Attention(4).bfloat16()(x.detach().bfloat16())
-    torch.einsum("bid,bjd->bij", x, x).view(2, 9).unsqueeze(0).expand(3, 2, 9).permute(2, 0, 1).contiguous()
-    torch.cat([x, x], dim=-1).reshape(2, 3, 2, 4).flatten(2).chunk(2, dim=-1)[0].squeeze().std(dim=-1, unbiased=False)
-    torch.where(x > 0, torch.zeros_like(x), torch.full_like(x, 2.0)).max(dim=-1, keepdim=True).values.to(x.dtype)
-    torch.arange(3, device=x.device).float().pow(2).sqrt()[:, None] + torch.tensor(1.0) * x.shape[-1] ** 0.5
-'''
+"""
 
 
 class Rehearsed(Channel):
@@ -79,22 +47,33 @@ class Rehearsed(Channel):
 
 
 def rehearse(
-    probes: Probes, draws: Draws, limits: Mapping[str, Any], public_modules: Mapping[str, str] | None = None
+    probes: Probes,
+    draws: Draws,
+    limits: Mapping[str, Any],
+    public_modules: Mapping[str, str] | None = None,
+    forbid: Mapping[str, Sequence[Family]] | None = None,
+    code: str = "",
 ) -> None:
-    """Run a submission that no student wrote, with all probes, and import all public modules."""
-    modules = {"rehearsed": SUBMISSION, **(public_modules or {})}
+    """Run a submission that no student wrote, with all probes, and import all public modules.
+
+    Args:
+        forbid: exercise -> what may not be called.
+        code: such as students of this course write.
+    """
+    modules = {"rehearsed": ECHO + code, **(public_modules or {})}
     blocker = Blocker()
     for answer in ("echo", "Echo"):
         job = Job(
             cells=[
                 Cell("cell 0", "\n".join(f"import {name}" for name in modules)),
-                Cell("cell 1", SUBMISSION),
-                Cell("cell 2", "; ".join(f"{name} = {answer}" for name in probes)),
+                Cell("cell 1", ECHO),
+                Cell("cell 2", code),
+                Cell("cell 3", "; ".join(f"{name} = {answer}" for name in probes)),
             ],
             modules=modules,
-            stand_ins={"softmax": "rehearsed"},
+            stand_ins={"echo": "rehearsed"},
             exercises={name: list(functions) for name, functions in probes.items()},
-            forbid=dict.fromkeys(list(probes)[1:], (SOFTMAX, FUSED_ATTENTION)),  # one goes without, as some do
+            forbid=forbid or {},
         )
         channel = Rehearsed(pack_job(job))
         run(channel, blocker, probes, draws, limits)

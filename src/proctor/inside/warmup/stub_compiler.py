@@ -1,9 +1,10 @@
 """torch's compiler, left out until somebody really asks for it.
 
 Many of torch's own functions import parts of it, only to say that they are not to be compiled, or to ask whether a size
-is a symbol. That takes as long as torch itself (one of the parts is sympy), and every child would carry its memory
-along. Here they find stand-ins, which know these few words, and that no size is a symbol: none is before the compiler
-runs.
+is a symbol. That takes as long as torch itself, and every child would carry its memory along. Here they find stand-ins
+for two modules inside torch, which know these few words, and that no size is a symbol: none is before the compiler
+runs. They are for torch's own code: a submission that names one of the two gets the real ones before its first line
+runs (`bring_back`), and no module outside torch is ever replaced.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import functools
 import importlib
 import operator
 import sys
+from collections.abc import Iterable
 from types import ModuleType
 from typing import Any
 
@@ -40,6 +42,16 @@ def leave_out() -> None:
         if name not in sys.modules:
             sys.modules[name] = StandIn(name, known)
     torch._dynamo = sys.modules["torch._dynamo"]
+
+
+def bring_back(texts: Iterable[str]) -> None:
+    """Put the real modules where the stand-ins are, if one of these texts names one of them."""
+    if not any(name in text for text in texts for name in NAMES):
+        return
+    for name in KNOWN:
+        if isinstance(sys.modules.get(name), StandIn):
+            del sys.modules[name]
+            importlib.import_module(name)
 
 
 def disable(fn: Any = None, recursive: bool = True, **options: Any) -> Any:
@@ -79,10 +91,6 @@ def never(value: object) -> bool:
     return False
 
 
-class Basic:
-    """What a symbol is."""
-
-
 KNOWN: dict[str, dict[str, Any]] = {
     "torch._dynamo": {"disable": disable, "graph_break": graph_break, "compiled_autograd": compiled_autograd},
     "torch.fx.experimental.symbolic_shapes": {
@@ -99,6 +107,6 @@ KNOWN: dict[str, dict[str, Any]] = {
         "sym_or": some,
         "sym_eq": same,
     },
-    "sympy": {"Basic": Basic},
 }
-PACKAGES = ("torch._dynamo", "sympy")
+PACKAGES = ("torch._dynamo",)
+NAMES = tuple(name.rpartition(".")[2] for name in KNOWN)

@@ -10,7 +10,7 @@ import pytest
 
 GAPS = """
 import ctypes
-from proctor.inside.warmup.heap import settle
+from proctor.inside.warmup.heap import take_gaps
 
 libc = ctypes.CDLL(None)
 libc.malloc.restype = libc.sbrk.restype = ctypes.c_void_p
@@ -20,7 +20,7 @@ for block in blocks[::2]:
     libc.free(block)
 end = libc.sbrk(0)
 before = [libc.malloc(size) < end for size in (40, 300, 5000)]
-settle()
+take_gaps()
 print(before, sum(libc.malloc(size) < end for size in (24, 300, 5000) for _ in range(50)))
 """
 

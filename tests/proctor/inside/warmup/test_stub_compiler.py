@@ -7,12 +7,14 @@ import sys
 
 import pytest
 
+from proctor.inside.warmup.stub_compiler import KNOWN
+
 BEGIN = """
 import sys
 import inspect
 import torch
 from torch.nn import functional as F
-from proctor.inside.warmup.stub_compiler import KNOWN, StandIn, leave_out
+from proctor.inside.warmup.stub_compiler import KNOWN, StandIn, bring_back, leave_out
 leave_out()
 leave_out()
 """
@@ -40,14 +42,21 @@ def test_what_students_do_needs_no_compiler(code: str) -> None:
     assert run(code + "\nprint({type(sys.modules[name]) is StandIn for name in KNOWN})") == "{True}"
 
 
-def test_who_asks_for_symbols_gets_them() -> None:
+def test_no_module_outside_torch_is_replaced() -> None:
     code = """
-from sympy import Symbol
+import sympy
+from sympy import *
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
-import sympy.core
-print(isinstance(Symbol("n") + 1, sympy.Basic), type(ShapeEnv()).__name__, type(sys.modules["sympy"]) is StandIn)
+print(sympy.__version__ > "1", isinstance(sympy.Symbol("x"), sympy.Basic), Symbol("n") + 1, type(ShapeEnv()).__name__)
 """
-    assert run(code) == "True ShapeEnv False"
+    assert run(code) == "True True n + 1 ShapeEnv"
+    assert all(name.startswith("torch.") for name in KNOWN)
+
+
+@pytest.mark.parametrize("text", ["import torch._dynamo", "from torch.fx.experimental import symbolic_shapes", "x = 1"])
+def test_a_submission_that_names_one_gets_the_real_ones(text: str) -> None:
+    code = f"bring_back([{text!r}])\nprint({{isinstance(sys.modules[name], StandIn) for name in KNOWN}})"
+    assert run(code) == ("{True}" if text == "x = 1" else "{False}")
 
 
 @pytest.mark.parametrize("code", ["import torch._dynamo as real; real.config", "import torch._dynamo.config"])
