@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 collect_ignore_glob = ["*.ipynb"]  # notebooks under tests/ are material for tests; --nbval is for solutions/
 
+PYTHONS = ("Error", "Exception", "Interrupt", "Warning")  # how the names of Python's own exceptions end
 CHROMIUM_FLAGS = [
     "--no-sandbox",  # Chromium refuses its own sandbox as root; the pages are ours
     "--disable-gpu",
@@ -33,6 +36,21 @@ CHROMIUM_FLAGS = [
 def root() -> Path:
     """The top of the repository."""
     return Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session")
+def internals(root: Path) -> Callable[[str], list[str]]:
+    """Which names of our own exceptions and packages a text has: no student can do anything with one of them."""
+    classes: dict[str, set[str]] = {}
+    for path in sorted((root / "src").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                classes[node.name] = {ast.unparse(base).rpartition(".")[2] for base in node.bases}
+    raised = {name for name, bases in classes.items() if any(b.endswith(PYTHONS) for b in bases)}
+    raised |= {name for name, bases in classes.items() if bases & raised}
+    assert {"NotATensor", "UnknownDraw", "Flood"} <= raised
+    words = re.compile(rf"\b({'|'.join(sorted(raised))}|proctor|Traceback|site-packages)\b|src/|<ipython|<submission")
+    return lambda text: [found[0] for found in words.finditer(text)]
 
 
 @pytest.fixture(scope="session")

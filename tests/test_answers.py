@@ -5,7 +5,7 @@ It is the same wherever they are judged: in a notebook, by `qkv check`, in the g
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import groupby
 from pathlib import Path
 
@@ -53,6 +53,7 @@ def test_one_judge(
     answers: list[KeptAnswer],
     examiners: dict[str, Examiner],
     box: Sandbox,
+    internals: Callable[[str], list[str]],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     names = tuple(answer.exercise for answer in answers)
@@ -63,6 +64,7 @@ def test_one_judge(
     live = {a.exercise: judged(a.exercise, a.implementation, examiners[a.exercise]) for a in answers}
     assert {n: told(r)[:3] for n, r in live.items()} == {r.exercise: told(r)[:3] for r in in_sandbox}
     for result in in_sandbox:
+        assert not internals(result.message)
         if answers[0].kind == "right":
             assert result.state == "passed", result.message
         else:

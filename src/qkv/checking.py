@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import linecache
+import sys
 import textwrap
 import time
 from collections import Counter
@@ -16,20 +18,26 @@ from typing import Any
 
 import torch
 
-from proctor import Examiner, Result
+from proctor import Examiner, Exercise, Result
+from proctor.examining.patience import SECONDS, OutOfTime
 from proctor.examining.result import IN_WORDS, STATES, Explanation
 from proctor.forbid.scan import hidden_calls
-from proctor.inside.observe import Observation
+from proctor.inside.observe import Observation, describe, file_of
+from proctor.inside.running import Flood
 from proctor.marking.answers import Answers
-from proctor.marking.extraction import Definition, definitions_in, extract
+from proctor.marking.extraction import Definition, Problem, definitions_in, extract
 from proctor.marking.in_process import InProcess
 from proctor.marking.locating import Locating
 from proctor.marking.submission_marker import SubmissionMarker
 from proctor.marking.submissions import read
 from proctor.report import terminal
-from qkv import exercises, progress
+from qkv import exercises, kernel, progress
 from qkv.assignments import assignment
 from qkv.locating import with_line
+
+LOOPS = "A check takes a moment. If a loop is running there, look at what should end it."
+
+kernel.attend()
 
 
 def device() -> torch.device:
@@ -47,19 +55,50 @@ def check(answer: Callable[..., Any]) -> Result:
     Parts that earlier exercises of the chapter built are the reference's while the check runs, so an earlier mistake
     does not show here.
     """
-    name = answer if isinstance(answer, str) else getattr(answer, "__name__", None)
-    if isinstance(answer, str) or not callable(answer) or name is None:
+    name = None if isinstance(answer, str) or not callable(answer) else name_of(answer)
+    if name is None:
         raise TypeError(f"check takes the function or class itself, not {answer!r}. For example: check(softmax)")
-    return check_named(name, answer)
+    exercise = exercises.find(name)
+    failed = kernel.newer_version_that_failed(name, answer)
+    if failed is None:
+        return check_named(name, answer)
+    sentence = f"The last version of `{name}` that you ran did not get through: {failed.why}."
+    reason = (
+        "The kernel still has the version before, which is not what you see. Mend the cell, run it, and check again."
+    )
+    result = not_examined(exercise, Explanation(sentence, reason))
+    progress.record(result)
+    return result
 
 
-def check_named(name: str, answer: Callable[..., Any]) -> Result:
-    """Check an answer that may go by another name, such as a lambda."""
+def name_of(answer: Any) -> str | None:
+    """The exercise that an answer goes by: its own name, or the one that the notebook has given to a lambda."""
+    own = getattr(answer, "__name__", None)
+    if own in exercises.names():
+        return str(own)
+    notebook = vars(sys.modules["__main__"])
+    return next((name for name in exercises.names() if notebook.get(name) is answer), own)
+
+
+def not_examined(exercise: Exercise, why: Explanation, line: int | None = None) -> Result:
+    """The result of an answer that was stopped before anything could be said about it."""
+    probes, helped = len(exercise.counted()), "located" if line else None
+    return Result(exercise.name, "stopped", 0.0, 0, probes, explanations=(why,), help=helped, line=line)
+
+
+def check_named(name: str, answer: Callable[..., Any], seconds: float | None = SECONDS) -> Result:
+    """Check an answer that may go by another name, such as a lambda.
+
+    Args:
+        seconds: that one probe may take.
+    """
     examiner = _examiner(exercises.find(name).name)
     started = time.perf_counter()
     try:
-        result = judged(name, answer, examiner)
+        result = judged(name, answer, examiner, seconds)
         result = with_line(result, answer, examiner, namespace_of(answer), used_parts(name, answer))
+    except KeyboardInterrupt as error:
+        result = interrupted(examiner.exercise, answer, error, seconds)
     except Exception as error:  # ours, not theirs: theirs end up in observations
         sentence = f"The check itself failed ({type(error).__name__}: {error}). That is our fault; please report it."
         count = len(examiner.exercise.counted())
@@ -69,24 +108,43 @@ def check_named(name: str, answer: Callable[..., Any]) -> Result:
     return result
 
 
+def interrupted(exercise: Exercise, answer: Any, error: KeyboardInterrupt, seconds: float | None) -> Result:
+    """The card of an answer that did not come back by itself, with the line where it was."""
+    raised = describe(error, implementation=answer)
+    where = f", at {raised.where}" if raised.where else ""
+    if isinstance(error, Flood):
+        why = Explanation(f"Your code printed {error}{where}.")
+    elif isinstance(error, OutOfTime):
+        why = Explanation(f"Your code was still running after {seconds:g} s{where}.", LOOPS)
+    else:
+        why = Explanation(f"You interrupted the check{where}.", LOOPS if where else "")
+    return not_examined(exercise, why, raised.line)
+
+
 @cache
 def _examiner(name: str) -> Examiner:
     return Examiner(exercises.find(name))
 
 
-def judged(name: str, answer: Callable[..., Any], examiner: Examiner) -> Result:
+def judged(name: str, answer: Callable[..., Any], examiner: Examiner, seconds: float | None = None) -> Result:
     """The verdict on an answer as it lives in this process, by the grader's own rule: first with the parts that it
-    builds on as they are; if that is not right, with the reference's, so that an earlier mistake costs nothing."""
+    builds on as they are; if that is not right, with the reference's, so that an earlier mistake costs nothing.
+
+    Raises:
+        KeyboardInterrupt: somebody had enough, or a probe took more than so many seconds.
+    """
     withheld = answers_of_the_course(name)
-    hidden = hidden_calls(source_of(answer), examiner.exercise.forbid)
+    text = source_of(answer)
+    hidden = hidden_calls(text, examiner.exercise.forbid)
     if hidden:
         return examiner.verdict({"its text": Observation(None, called=hidden)})
-    own = examiner.examine(answer, withheld)
+    begun = any(not d.is_stub for d in text if name in d.binds)
+    own = examiner.examine(answer, withheld, begun, seconds)
     parts = used_parts(name, answer)
     if own.state == "passed" or not parts:
         return own
     with stand_ins(answer, parts):
-        again = examiner.examine(answer, withheld)
+        again = examiner.examine(answer, withheld, begun, seconds)
     return own if again.score < own.score else again
 
 
@@ -100,12 +158,18 @@ def answers_of_the_course(name: str) -> dict[tuple[str, str], str]:
 
 
 def source_of(answer: Any) -> tuple[Definition, ...]:
-    """The definition of an answer as text, if that can be had."""
+    """The definition of an answer as text, if that can be had.
+
+    `inspect` finds no class of a notebook, but the lines of every cell are kept for tracebacks.
+    """
+    name = getattr(answer, "__name__", "")
     try:
-        text = textwrap.dedent(inspect.getsource(answer))
-        return tuple(definitions_in("", text))
+        text = "".join(linecache.getlines(file_of(answer))) or textwrap.dedent(inspect.getsource(answer))
+        found = definitions_in("", text)
     except (OSError, TypeError, SyntaxError, ValueError):
         return ()
+    line = min((code.co_firstlineno for code in codes_of(answer)), default=0)
+    return tuple(d for d in found if name in d.binds or d.line <= line <= d.line + d.text.count("\n"))
 
 
 def used_parts(name: str, answer: Any) -> dict[str, Any]:
@@ -154,25 +218,48 @@ def check_paths(paths: Sequence[Path]) -> int:
     """Check what notebooks and Python files define, as the grader does.
 
     Returns:
-        the exit code: 0 if all that is started passes.
+        the exit code: 0 if all that is started passes, and every file could be read.
     """
-    results = [result for path in paths for result in check_file(path)]
+    results: list[Result] = []
+    problems: list[Problem] = []
+    for path in paths:
+        try:
+            found, unread = check_file(path)
+        except KeyboardInterrupt as error:
+            where = describe(error).where
+            print(f"You interrupted the check{f', at {where}' if where else ''}.")
+            return 130  # as a shell says it
+        results += found
+        problems += unread
+    for sentence in untold(problems, results):
+        print(sentence)
     for result in results:
         print(terminal.text(result, colour=terminal.takes_colour()), end="\n\n")
         progress.record(result)
+    print(in_numbers(results) or "No exercise found.")
+    fine = {result.state for result in results} <= {"passed", "not_started"}
+    return 0 if results and fine and not problems else 1
+
+
+def untold(problems: Sequence[Problem], results: Sequence[Result]) -> list[str]:
+    """What could not be read, but for what a card says already."""
+    return [p.sentence for p in problems if not any(p.sentence in result.message for result in results)]
+
+
+def in_numbers(results: Sequence[Result]) -> str:
+    """`3 passed, 1 not yet`."""
     counts = Counter(result.state for result in results)
-    print(", ".join(f"{counts[state]} {IN_WORDS[state]}" for state in STATES if counts[state]) or "No exercise found.")
-    return 0 if results and set(counts) <= {"passed", "not_started"} else 1
+    return ", ".join(f"{counts[state]} {IN_WORDS[state]}" for state in STATES if counts[state])
 
 
-def check_file(path: Path) -> list[Result]:
-    """The results of one file. A cell that cannot be read is told, and spoils only itself."""
+def check_file(path: Path) -> tuple[list[Result], tuple[Problem, ...]]:
+    """The results of one file, and what of it cannot be read. A cell with a syntax error spoils only itself: an
+    exercise that it was to define is stopped by it."""
     source = extract(read(path.name, path))
-    for problem in source.problems:
-        print(problem.sentence)
     answers = Answers([source])
-    names = [name for name in exercises.names() if answers.makes(0, name)]
-    return judged_in_process(answers, names, {name: _examiner(name) for name in names}, Locating())
+    names = [n for n in exercises.names() if answers.makes(0, n) or any(p.mentions(n) for p in source.problems)]
+    results = judged_in_process(answers, names, {name: _examiner(name) for name in names}, Locating())
+    return results, source.problems
 
 
 def judged_in_process(
@@ -180,7 +267,7 @@ def judged_in_process(
 ) -> list[Result]:
     """The verdicts on some answers of one student by the grader's schedule, without its walls."""
     probes = {name: {p.name: p.function for p in e.exercise.probes.values()} for name, e in examiners.items()}
-    runner = InProcess(probes, lambda name: examiners[name].draws)
+    runner = InProcess(probes, lambda name: examiners[name].draws, patience=SECONDS)
     marker = SubmissionMarker(assignment(tuple(names)), examiners, runner, answers, locator=locating)
     marker.mark()
     return [marker.results[name] for name in names]

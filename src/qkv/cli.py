@@ -46,7 +46,8 @@ class Seconds(click.FloatRange):
 def main() -> None:
     """QKV: build the Transformer from scratch.
 
-    Students need start, check, hint and status; instructors grade and export; authors lint, build and book.
+    Students need start, check, hint, status, watch, update and hand-in; instructors grade and export; authors lint,
+    build and book.
     """
 
 
@@ -68,7 +69,8 @@ def start(no_browser: bool, port: int | None) -> None:
 def check(paths: tuple[Path, ...]) -> None:
     """Check notebooks or .py files, as check() does in the notebook.
 
-    A folder stands for the notebooks and .py files in it. The exit code is 0 when all that is started passes.
+    A folder stands for the notebooks and .py files in it. The exit code is 0 when all that is started passes;
+    it is 1 if an answer does not pass, or if something cannot be read, such as a cell with a syntax error.
     """
     files = [file for path in paths for file in checkable(path)]
 
@@ -94,6 +96,62 @@ def status() -> None:
     from qkv import progress
 
     click.echo(progress.status_text())
+
+
+@main.command()
+@click.argument("path", type=click.Path(path_type=Path))
+def watch(path: Path) -> None:
+    """Check a notebook or .py file now and on every save, until Ctrl-C.
+
+    For people who like an editor: leave it running in a terminal beside it. Each time, it says what is new.
+    """
+    files = checkable(path)
+    if len(files) != 1 or path.is_dir():
+        raise click.UsageError(f"{path} is a folder. Name one notebook or .py file.")
+
+    from qkv import watching
+
+    sys.exit(watching.watch(path, say=click.echo))
+
+
+@main.command("hand-in")
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATH]...")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="The file; hand-in-DATE.zip unless said.")
+def hand_in(paths: tuple[Path, ...], out: Path | None) -> None:
+    """Check as the grader will, and write one file to hand in.
+
+    Takes what you name, or all notebooks and .py files in notebooks/, as one submission. Answers are checked on fresh
+    inputs, as in a graded run. Then the files that have an answer are put into one zip file for your LMS; that is
+    done also if some answers do not pass yet. The exit code is 0 if all that you began passes.
+    """
+    from qkv import progress
+
+    chosen = paths or (course(progress.course_here()) / "notebooks",)
+    files = [file for path in chosen for file in checkable(path)]
+    if out is not None and out.suffix != ".zip":
+        raise click.UsageError(f"--out names a zip file; {out} does not end in .zip.")
+
+    from qkv import handing_in
+
+    sys.exit(handing_in.hand_in(files, out, say=click.echo))
+
+
+@main.command()
+@click.option("--no-pull", is_flag=True, help="The newest edition is here already: only put the answers into it.")
+def update(no_pull: bool) -> None:
+    """Bring the newest edition of the course, with your answers in it.
+
+    Before anything changes, all of notebooks/ is copied to kept/DATE_TIME/. Then git gets the newest edition, and what
+    you wrote is put into it: answers by the names of their functions and classes, cells of your own where they were.
+    You can run it any number of times; copies that were kept are never touched.
+
+    If git cannot go on (you changed other files of the course, or committed), your notebooks are put back as they were,
+    and you are told what to do.
+    """
+    from qkv import progress
+    from qkv import update as newer
+
+    sys.exit(newer.update(course(progress.course_here()), pull=not no_pull, say=click.echo))
 
 
 @main.command()
@@ -235,6 +293,15 @@ def checkable(path: Path) -> list[Path]:
     if path.suffix not in {".ipynb", ".py"}:
         raise click.UsageError(f"{path} is neither a notebook (.ipynb) nor a .py file.")
     return [path]
+
+
+def course(here: Path | None) -> Path:
+    """The course that we are in, or else the one that this command was installed from."""
+    from qkv.serve import NOTEBOOKS, ROOT
+
+    if here is None and not NOTEBOOKS.is_dir():
+        raise click.UsageError("Run this in the folder of your clone of the course: the one that has notebooks/.")
+    return here or ROOT
 
 
 def notebooks_and_scripts(folder: Path) -> list[Path]:

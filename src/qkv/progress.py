@@ -27,11 +27,14 @@ def location() -> Path | None:
         return None
     if chosen:
         return Path(chosen)
+    return (course_here() or Path.cwd()) / ".qkv" / "progress.json"
+
+
+def course_here() -> Path | None:
+    """The top of the course that the current folder is in, if it is in one."""
     here = Path.cwd()
-    for folder in (here, *here.parents):
-        if (folder / "_toc.yml").exists() and (folder / "notebooks").is_dir():
-            return folder / ".qkv" / "progress.json"
-    return here / ".qkv" / "progress.json"
+    tops = (folder for folder in (here, *here.parents) if (folder / "_toc.yml").exists())
+    return next((folder for folder in tops if (folder / "notebooks").is_dir()), None)
 
 
 def load() -> dict[str, Any]:

@@ -129,8 +129,19 @@ def test_a_file_is_checked_as_its_notebook_would(tmp_path, capsys):
     assert "softmax: not yet (" in told
     assert "You exponentiate the scores as they are" in told
     assert "soft_lookup: passed" in told
+    assert told.count("cell 4 of work.ipynb has a syntax error") == 1
+    assert told.strip().endswith("1 passed, 1 not yet, 1 stopped")
+
+
+def test_a_syntax_error_is_an_exit_code_and_cells_are_counted_as_jupyterlab_does(tmp_path, capsys):
+    path = written(tmp_path, "import torch", RIGHT, "import (")
+    found = json.loads(path.read_text())
+    found["cells"].insert(0, {"cell_type": "markdown", "metadata": {}, "source": "A title"})
+    path.write_text(json.dumps(found))
+    assert check_paths([path]) == 1
+    told = capsys.readouterr().out
     assert "cell 4 of work.ipynb has a syntax error" in told
-    assert told.strip().endswith("1 passed, 1 not yet")
+    assert told.strip().endswith("1 passed")
 
 
 def test_what_is_not_started_does_not_fail(tmp_path, capsys):

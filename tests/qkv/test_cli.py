@@ -21,6 +21,9 @@ CONTRACT = {
     "check": set(),
     "status": set(),
     "hint": set(),
+    "watch": set(),
+    "update": {"--no-pull"},
+    "hand-in": {"--out"},
     "grade": {
         "--out",
         "--jobs",

@@ -60,7 +60,7 @@ def test_check_and_grade_say_the_same(
 ) -> None:
     path = tmp_path / "work.py"
     path.write_text(text)
-    (checked,) = check_file(path)
+    (checked,), _ = check_file(path)
     graded = grade(path)
     assert (checked.state, checked.message) == (graded.state, graded.message)
     assert checked.state == state

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -10,10 +12,13 @@ from typing import Any, Generic, TypeVar
 
 from proctor.examining.compare import Known
 from proctor.examining.exercise import Exercise, Misconception, Probe
+from proctor.examining.facts import facts
+from proctor.examining.patience import at_most
 from proctor.examining.result import Explanation, Result
 from proctor.forbid.replace import Blocker, Withheld
-from proctor.inside.inputs import Draws, Replay, Salted, UnknownDraw, drawing
+from proctor.inside.inputs import PARAMETER, Asked, Draws, Replay, Salted, UnknownDraw, drawing
 from proctor.inside.observe import Observation, Raised, fresh_state, last_return, observe
+from proctor.inside.running import listening
 
 Observations = Mapping[str, Observation]
 Answered = Mapping[str, Known]  # the same, ready to be compared
@@ -84,32 +89,52 @@ class Examiner:
         _ = self.expected  # draws them
         return self._source.table
 
-    def examine(self, implementation: Any, withheld: Withheld | None = None) -> Result:
+    def examine(
+        self,
+        implementation: Any,
+        withheld: Withheld | None = None,
+        begun: bool = False,
+        seconds: float | None = None,
+    ) -> Result:
         """Run all probes on an implementation in this process, and judge what they saw.
 
         Args:
             withheld: what may not be called besides what the exercise forbids, such as the reference itself.
+            begun: it is known to be more than the stub.
+            seconds: that each probe may take, by the clock.
+
+        Raises:
+            OutOfTime: a probe took longer.
         """
-        seen = self.observations(implementation, withheld)
-        result = self.verdict(seen)
+        seen = self.observations(implementation, withheld, seconds)
+        result = self.verdict(seen, begun=begun)
         if not result.misconceptions:
             return result
-        return self.verdict(seen, again=self.other_inputs.observations(implementation))
+        return self.verdict(seen, again=self.other_inputs.observations(implementation, None, seconds))
 
-    def observations(self, implementation: Any, withheld: Withheld | None = None) -> dict[str, Observation]:
-        """What the probes see of an implementation in this process; what the exercise forbids is taken away."""
+    def observations(
+        self, implementation: Any, withheld: Withheld | None = None, seconds: float | None = None
+    ) -> dict[str, Observation]:
+        """What the probes see of an implementation in this process, and what it prints; what the exercise forbids is
+        taken away."""
         blocker = Blocker()
         seen = {}
-        with drawing(Replay(self.draws)), fresh_state(), blocker.without(self.exercise.forbid, withheld):
+        forbidden = blocker.without(self.exercise.forbid, withheld)
+        with drawing(Replay(self.draws)), fresh_state(), forbidden, at_most(seconds) as anew:
             for name, probe in self.exercise.probes.items():
-                observation = observe(probe.function, implementation)
-                seen[name] = replace(observation, called=blocker.taken())
+                anew()
+                with listening() as output:
+                    observation = observe(probe.function, implementation)
+                seen[name] = replace(observation, called=blocker.taken(), printed=output.text())
         return seen
 
-    def verdict(self, seen: Observations, seconds: float = 0.0, again: Observations | None = None) -> Result:
+    def verdict(
+        self, seen: Observations, seconds: float = 0.0, again: Observations | None = None, begun: bool = False
+    ) -> Result:
         """Judge what the probes saw of an answer. A probe that is absent was not reached.
 
         Args:
+            begun: the answer is known to be more than the stub, even if all that is seen of it is NotImplementedError.
             again: what the probes of `other_inputs` saw of the answer. A name counts only if it holds there too; that
                 of a verdict without `again` is a guess.
         """
@@ -123,10 +148,11 @@ class Examiner:
             exercise=self.exercise.name,
             state="not_yet",
             score=share * (1 - failed_properties / len(probes)),
-            probes_passed=sum(agrees.values()),
+            probes_passed=sum(agrees.values()) if share else 0,  # what computes nothing right agrees with nothing
             probes=len(probes),
             next_step=f'section "{self.exercise.section}", or hint("{self.exercise.name}").',
             seconds=seconds,
+            printed=next((o.printed for o in seen.values() if o.printed), ""),
         )
         called = dict.fromkeys(title for o in seen.values() for title in o.called)
         if called:
@@ -134,10 +160,12 @@ class Examiner:
             return replace(result, score=0.0, explanations=(Explanation(sentence),), help="explained")
         if all(agrees.values()):
             return replace(result, state="passed", next_step="", remarks=self.remarks(known))
-        if self._unstarted(known, values):
+        if not begun and self._unstarted(known, values):
             return replace(result, state="not_started", score=0.0, probes_passed=0)
         first = probes[next(n for n in (*values, *probes) if not agrees[n])]
-        result = replace(result, situation=first.situation, evidence=self._evidence(first, known.get(first.name)))
+        printed = seen[first.name].printed if first.name in seen else result.printed
+        evidence = self._evidence(first, known.get(first.name))
+        result = replace(result, situation=first.situation, evidence=evidence, printed=printed)
         mistakes = self.diagnose(known, agrees, again)
         if mistakes:
             names = tuple(m.name for m in mistakes)
@@ -151,7 +179,8 @@ class Examiner:
                 return replace(result, explanations=(Explanation(why),), help="explained", line=line)
         if observation is None or observation.raised is not None:
             return self._ended(result, first, observation)
-        return replace(result, explanations=(UNRECOGNISED,))
+        computed = facts(self.expected, known, first.name)
+        return replace(result, explanations=(UNRECOGNISED,), evidence=(*result.evidence, *computed))
 
     def remarks(self, seen: Answered) -> tuple[str, ...]:
         """What an answer that passes may hear; it costs nothing."""
@@ -331,7 +360,8 @@ class Examiner:
             raised = seen[probe.name].raised
             if raised is not None and self.mistaken(mistakes, probe).raised is None:
                 where = f" at {raised.where}" if raised.where else ""
-                return (Explanation(f"Besides, it raised {raised.kind}{where} on {probe.situation}."),)
+                how = f"it raised {raised.kind}{where}" if not raised.ours else "it gives something else than asked for"
+                return (Explanation(f"Besides, {how} on {probe.situation}."),)
         return ()
 
     def _evidence(self, probe: Probe, seen: Known | None) -> tuple[str, ...]:
@@ -339,9 +369,9 @@ class Examiner:
             return ()
         if seen.values is None:
             raised = seen.raised
-            if raised is None or raised.kind == "NotATensor":  # a class of ours: its message says it all
-                return (f"{raised.message}.",) if raised else ()
-            return (str(raised),)
+            if raised is None or raised.unstarted:
+                return ()
+            return (raised.message if raised.ours else str(raised),)
         return tuple(d.sentence for d in list(self.expected[probe.name].differences(seen))[:3])
 
     def _ended(self, result: Result, probe: Probe, observation: Observation | None) -> Result:
@@ -350,18 +380,45 @@ class Examiner:
         if raised is None:
             why = Explanation("Your code did not get as far as this probe.")
             return replace(result, state="stopped", explanations=(why,))
+        if raised.unstarted:
+            why = Explanation("You have begun, and a part of it still raises `NotImplementedError`.")
+            evidence = (f"{raised.where}",) if raised.where else ()
+            return replace(result, explanations=(why,), evidence=evidence, help="located", line=raised.line)
         if raised.kind == UnknownDraw.__name__:
-            sentence = f"{self.exercise.name} has something that is not asked for, or in another shape: a parameter?"
-            return replace(result, explanations=(Explanation(sentence),), evidence=(raised.message,), help="explained")
+            return replace(result, explanations=(self._unknown(raised, probe),), evidence=(), help="explained")
         if raised.where or not raised.returned:
+            if (otherwise := called_otherwise(self.exercise.name, raised)) is not None:
+                return replace(result, state="stopped", explanations=(otherwise,), help="explained")
             helped = "located" if raised.where else None
             return replace(result, state="stopped", explanations=(how_it_ended(raised),), help=helped, line=raised.line)
         asked = self._returned(probe)
         if raised.returned != asked:
             why = Explanation(f"{self.exercise.name} returned {raised.returned}, expected {asked}.")
             return replace(result, explanations=(why,), help="explained")
-        why = Explanation(f"What {self.exercise.name} returned could not be used: {raised.kind}.")
+        why = Explanation(f"What {self.exercise.name} returned cannot be used here.")
         return replace(result, explanations=(why,), help="explained")
+
+    def _unknown(self, raised: Raised, probe: Probe) -> Explanation:
+        """Which parameters a module has that are not asked for, or in another shape, and which it lacks."""
+        name = self.exercise.name
+        if not raised.message.startswith("parameters: "):
+            return Explanation(f"{name} gave something in another shape than expected, so that this could not go on.")
+        source = Asked(self.draws)
+        with drawing(source), fresh_state():
+            observe(probe.function, self.exercise.reference)
+        asked = {key.partition(PARAMETER)[2]: key.split(PARAMETER)[0] for key in source.keys if PARAMETER in key}
+        has, _, lacks = raised.message.removeprefix("parameters: ").partition(" | ")
+        sentences = []
+        for parameter, shape in re.findall(r"([\w.]+) (\[[\d, ]*\])", has)[:3]:
+            if parameter in asked:
+                wanted = asked[parameter].removeprefix("normal ")
+                sentences.append(f"`{parameter}` has shape {bracketed(shape)}, expected {bracketed(wanted)}.")
+            else:
+                sentences.append(f"{name} has `{parameter}`, which is not asked for.")
+        missing = [parameter for parameter in lacks.split("; ") if parameter in asked]
+        sentences += [f"`{parameter}` is missing." for parameter in missing[:3]]
+        reason = "Parameters are filled by their names, so each has to have the name and the shape of the stub."
+        return Explanation(" ".join(sentences), reason)
 
     def _returned(self, probe: Probe) -> str:
         """What the reference returns under a probe, in words."""
@@ -372,3 +429,22 @@ class Examiner:
 def how_it_ended(raised: Raised) -> Explanation:
     """What student code raised, and where."""
     return Explanation(f"Your code raised {raised.kind}{f' at {raised.where}' if raised.where else ''}.")
+
+
+CALLED = re.compile(r"(?:[\w.]*\.)?(\w+)\(\) (got an unexpected keyword argument '(\w+)'|.*positional argument)")
+
+
+def called_otherwise(name: str, raised: Raised) -> Explanation | None:
+    """The arguments of an answer are not those of the stub: our call failed before any line of it ran."""
+    found = CALLED.match(raised.message) if raised.kind == "TypeError" and not raised.where else None
+    if found is None or found[1] not in (name, "forward", "__init__"):
+        return None
+    what = (
+        f"with the argument `{found[3]}`, which yours does not have" if found[3] else "with other arguments than yours"
+    )
+    return Explanation(f"{name} is called {what}. Keep the names and the order of the arguments in the stub.")
+
+
+def bracketed(shape: str) -> str:
+    """`[3, 4]` as a shape is written: `(3, 4)`."""
+    return str(tuple(json.loads(shape)))

@@ -61,6 +61,7 @@ class Result:
     line: int | None = None  # of the student's file or cell, where that is known
     located: Located | None = None  # how that line was found, where no mistake was named
     steps: tuple[str, ...] = ()  # hints about this very mistake, each a step further
+    printed: str = ""  # what student code printed under the probe that the evidence is from
 
     @property
     def headline(self) -> str:

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 Seed = int | str
 Draws = dict[str, Tensor]
 Module = TypeVar("Module", bound=nn.Module)
+PARAMETER = " parameter "  # in the key of a draw, before the name of the parameter that it fills
 
 
 class UnknownDraw(LookupError):
@@ -52,6 +53,32 @@ class Replay:
         if key not in self.table:
             raise UnknownDraw(key)
         return self.table[key]
+
+    def must_know(self, parameters: Mapping[str, Tensor]) -> None:
+        """Refuse a module whose parameters are not those that the reference has; the message lists all of them."""
+        if all(drawn(name, parameter) in self.table for name, parameter in parameters.items()):
+            return
+        known = {key.partition(PARAMETER)[2] for key in self.table if PARAMETER in key}
+        has = [f"{n} {list(p.shape)}" for n, p in parameters.items() if drawn(n, p) not in self.table]
+        lacks = sorted(known - parameters.keys())
+        raise UnknownDraw(f"parameters: {'; '.join(has)[:300]} | {'; '.join(lacks)[:250]}")
+
+
+class Asked(Replay):
+    """The same, and it remembers what it was asked for."""
+
+    def __init__(self, table: Mapping[str, Tensor]) -> None:
+        super().__init__(table)
+        self.keys: set[str] = set()
+
+    def __call__(self, key: str, make: Callable[[torch.Generator], Tensor]) -> Tensor:
+        self.keys.add(key)
+        return super().__call__(key, make)
+
+
+def drawn(name: str, parameter: Tensor) -> str:
+    """The key under which a parameter is drawn."""
+    return f"normal {list(parameter.shape)}{PARAMETER}{name}"
 
 
 _source: ContextVar[Salted | Replay] = ContextVar("source")
@@ -134,6 +161,9 @@ def seeded(module: Module, dtype: torch.dtype = torch.float32) -> Module:
     vectors around 0.
     """
     module.to(dtype)
+    source = _source.get(None)
+    if isinstance(source, Replay):
+        source.must_know(dict(module.named_parameters()))
     with torch.no_grad():
         for name, parameter in module.named_parameters():
             values = normal(*parameter.shape, seed=f"parameter {name}", dtype=torch.float64)

@@ -21,6 +21,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from proctor.inside.inputs import UnknownDraw
+
 LARGEST = 64 * 2**20  # bytes of one observed tensor: far above any probe, far below a memory bomb
 STUDENTS = "<ipython", "<cell", "<submission"  # how the files of student code begin that has no file
 
@@ -33,6 +35,11 @@ class Raised:
     message: str
     where: str = ""  # "cell 3, line 5: `scores = q @ k`"; empty if no line of the student's was running
     returned: str = ""  # where none was: what the student's code had returned, in words
+
+    @property
+    def ours(self) -> bool:
+        """Is the exception one of ours, which says what cannot be compared? Student code did not raise it."""
+        return self.kind in (NotATensor.__name__, UnknownDraw.__name__) and not self.where
 
     @property
     def unstarted(self) -> bool:
@@ -57,6 +64,7 @@ class Observation:
     raised: Raised | None = None
     called: tuple[str, ...] = ()
     deprecated: tuple[str, ...] = ()
+    printed: str = ""  # as far as somebody listened
 
 
 def observe(probe: Callable[[Any], Mapping[str, Any]], implementation: Any) -> Observation:
@@ -135,11 +143,11 @@ def plain(value: Any, name: str = "result") -> Tensor:
     """A detached CPU tensor of ours: no subclass, no graph, no shared memory with the student's."""
     if isinstance(value, Tensor):
         if value.numel() * value.element_size() > LARGEST:
-            raise NotATensor(f"{name} has {value.numel():,} entries, which is more than any answer here needs")
+            raise NotATensor(f"{name} has {value.numel():,} entries, which is more than any answer here needs.")
         if value.device.type == "meta":  # no numbers there: the shape is what there is to see
             return torch.tensor(value.shape, dtype=torch.int64)
         if value.layout != torch.strided:
-            raise NotATensor(f"{name} is not a dense tensor (layout {value.layout})")
+            raise NotATensor(f"{name} is not a dense tensor (layout {value.layout}).")
         value = value.detach().as_subclass(Tensor)
         if value.device.type != "cpu":
             value = value.cpu()
@@ -155,8 +163,8 @@ def plain(value: Any, name: str = "result") -> Tensor:
     if isinstance(value, list | tuple) and all(isinstance(item, int) for item in value):
         return torch.tensor(value, dtype=torch.int64)
     if value is None:
-        raise NotATensor(f"{name} is None; is a `return` missing?")
-    raise NotATensor(f"{name} is {in_words(value)}, expected a tensor")
+        raise NotATensor(f"{name} is None. Is a `return` missing?")
+    raise NotATensor(f"{name} is {in_words(value)}.")
 
 
 # ---- how it ended
@@ -228,12 +236,17 @@ def last_return(probe: Callable[[Any], Any], implementation: Any) -> str:
 
 
 def in_words(value: Any) -> str:
-    """`a tensor of shape (2, 3)`, `a tuple of 2`, `None`."""
+    """`a tensor of shape (2, 3)`, `a tuple of 2 tensors`, `None`."""
     if isinstance(value, Tensor):
         return f"a tensor of shape {tuple(value.shape)}"
     if isinstance(value, list | tuple):
-        return f"a {'list' if isinstance(value, list) else 'tuple'} of {len(value)}"
+        kinds = {Tensor if isinstance(item, Tensor) else type(item) for item in value}
+        kind = kinds.pop().__name__.lower() if len(kinds) == 1 else "value"
+        outer = "list" if isinstance(value, list) else "tuple"
+        return f"a{'n empty' if not value else ''} {outer}" + (
+            f" of {len(value)} {kind}{'' if len(value) == 1 else 's'}" if value else ""
+        )
     if value is None:
         return "None"
     kind = type(value).__name__
-    return f"{'an' if kind[:1] in 'aeiou' else 'a'} {kind}"
+    return f"{'an' if kind[:1] in 'aeiou' or kind == 'ndarray' else 'a'} {kind}"

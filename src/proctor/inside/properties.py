@@ -77,6 +77,8 @@ def explained_by(explain: Explain) -> Callable[[ProbeFunction], ProbeFunction]:
 def how_it_raised(seen: Observation, when: str) -> str:
     """`Your code raised TypeError at line 3 …`, and when."""
     assert seen.raised is not None
+    if seen.raised.ours:
+        return f"What your code gives cannot be compared {when}: {seen.raised.message}"
     where = f" at {seen.raised.where}" if seen.raised.where else ""
     return f"Your code raised {seen.raised.kind}{where} {when}."
 

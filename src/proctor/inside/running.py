@@ -18,7 +18,7 @@ import io
 import linecache
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from types import ModuleType
@@ -262,6 +262,22 @@ class _Bytes(io.RawIOBase):
         raw = bytes(data)
         self.output.write(raw.decode("utf-8", "replace"))
         return len(raw)
+
+
+class Flood(KeyboardInterrupt):
+    """More was printed than anybody reads: as if somebody had pressed Ctrl-C."""
+
+
+@contextmanager
+def listening(kept: int = 4_000, limit: int = 2_000_000) -> Iterator[Output]:
+    """Take what is printed inside the block."""
+
+    def flood() -> NoReturn:
+        raise Flood(f"more than {limit:,} characters")
+
+    output = Output(kept, limit, flood)
+    with redirect_stdout(output), redirect_stderr(output):
+        yield output
 
 
 def _no_input(prompt: object = "") -> NoReturn:

@@ -202,7 +202,7 @@ def text_of(file: File) -> str:
 
 
 def notebook_cells(file: File) -> Iterator[tuple[str, str]]:
-    """The code cells of a notebook of format 3 or 4, counted from 1."""
+    """The code cells of a notebook of format 3 or 4. All cells are counted, from 1, as JupyterLab counts them."""
     if sum(map(file.content.count, (b",", b"[", b"{"))) > MOST_PIECES:
         raise Unreadable(f"it has more than {MOST_PIECES:,} pieces. Clear its outputs, and hand it in again.")
     try:
@@ -212,10 +212,9 @@ def notebook_cells(file: File) -> Iterator[tuple[str, str]]:
     cells = cells_of(notebook)
     if cells is None:
         raise Unreadable("it is not a notebook (it has no cells).")
-    number, name = 0, shown(file.name)
-    for cell in cells:
+    name = shown(file.name)
+    for number, cell in enumerate(cells, 1):
         if isinstance(cell, dict) and cell.get("cell_type") == "code":
-            number += 1
             source: Any = cell.get("source", cell.get("input", ""))
             if isinstance(source, list):
                 source = "".join(line for line in source if isinstance(line, str))

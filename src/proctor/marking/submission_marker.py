@@ -261,7 +261,7 @@ class SubmissionMarker:
         if called:
             seen = {probe: replace(o, called=(*o.called, *called)) for probe, o in seen.items()}
             seen = seen or {"while loading": Observation(None, called=called)}
-        result = examiner.verdict(seen, seconds)
+        result = examiner.verdict(seen, seconds, begun=self._begun(name, given.file))
         if stopped is None or result.state == "passed":
             self.seen[name] = given, seen
             return result
@@ -269,8 +269,19 @@ class SubmissionMarker:
         where = f"It was looked at on {probe.situation}." if probe else "" if seen else "It had not been called yet."
         why = Explanation(stopped.detail.replace("The code", "Your code", 1), where)
         return replace(
-            result, state="stopped", misconceptions=(), explanations=(why,), situation="", evidence=(), help=None
+            result,
+            state="stopped",
+            misconceptions=(),
+            explanations=(why,),
+            situation="",
+            evidence=(),
+            help="located" if stopped.line else None,
+            line=stopped.line,
         )
+
+    def _begun(self, name: str, file: int) -> bool:
+        """Is there more than the stub?"""
+        return any(name in d.binds and not d.is_stub and not d.is_import for d in self.slice(file, name).definitions)
 
     def _absent(self, name: str) -> Result:
         """No readable file defines it."""

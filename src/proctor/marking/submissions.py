@@ -15,11 +15,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 SUFFIXES = (".ipynb", ".py")
+HANDED_IN = (*SUFFIXES, ".zip")  # an archive of them is one file to hand in
 NOT_WORK = {"__pycache__", "__MACOSX", "node_modules"}
 MOST_FILES = 200  # of one student
 DEEPEST = 6  # folders below a student's own
 MB = 2**20
-LARGEST = {".ipynb": 64 * MB, ".py": 2 * MB}  # a notebook carries its pictures
+LARGEST = {".ipynb": 64 * MB, ".py": 2 * MB, ".zip": 64 * MB}  # a notebook carries its pictures
 MOST_BYTES = 128 * MB  # of one student: they are held together while the student is marked
 JOINERS = "\u200c\u200d"  # part of how some languages are written, and they turn nothing round
 
@@ -46,6 +47,8 @@ class Submission:
 
     def load(self) -> list[File]:
         """Read it, in the order of names, as far as there is room."""
+        from proctor.marking.archives import members  # which reads by the rules of this file
+
         unread: list[File] = []
         found = sorted(
             ((name, path) for place in self.places for name, path in walk(place, unread)),
@@ -56,9 +59,10 @@ class Submission:
             file = read_if_it_fits(name, path, room)
             if file is None:
                 left_out.append(name)
-            else:
-                files.append(file)
-                room -= len(file.content)
+                continue
+            inside = members(file, room) if file.suffix == ".zip" and not file.problem else [file]
+            files += inside
+            room -= sum(len(one.content) for one in inside)
         if left_out:
             problem = f"{listed(left_out)} {'was' if len(left_out) == 1 else 'were'} not read"
             problem += f": the files of one student may have {MOST_BYTES // MB} MB together."
@@ -78,7 +82,7 @@ class Class:
 
 
 def collect(root: Path, but: Path | None = None) -> Class:
-    """Find every student of a class: `alice/…`, `alice.ipynb` and `alice.py` are all alice's.
+    """Find every student of a class: `alice/…`, `alice.ipynb`, `alice.py` and `alice.zip` are all alice's.
 
     Args:
         root: the folder of the class.
@@ -95,7 +99,7 @@ def collect(root: Path, but: Path | None = None) -> Class:
             ignored.append(f"{legible(path.name)} (a link)")
         elif path.is_dir():
             places.setdefault(legible(path.name), []).append(path)
-        elif suffix(path.name) in SUFFIXES:
+        elif suffix(path.name) in HANDED_IN:
             places.setdefault(legible(path.name[: -len(suffix(path.name))]), []).append(path)
         else:
             ignored.append(legible(path.name))
@@ -104,7 +108,7 @@ def collect(root: Path, but: Path | None = None) -> Class:
 
 
 def walk(place: Path, unread: list[File]) -> Iterator[tuple[str, Path]]:
-    """The notebooks and Python files at a place, as (name, path). Folders that cannot be read are added to `unread`."""
+    """What a place holds to be read, as (name, path). Folders that cannot be read are added to `unread`."""
 
     def note(error: OSError) -> None:
         name = legible(Path(error.filename).relative_to(place.parent).as_posix())
@@ -117,7 +121,7 @@ def walk(place: Path, unread: list[File]) -> Iterator[tuple[str, Path]]:
         depth = len(Path(folder).relative_to(place).parts)
         inside[:] = sorted(name for name in inside if not skipped(name)) if depth < DEEPEST else []
         for name in names:
-            if suffix(name) in SUFFIXES and not skipped(name):
+            if suffix(name) in HANDED_IN and not skipped(name):
                 path = Path(folder, name)
                 yield legible(path.relative_to(place).as_posix()), path
 

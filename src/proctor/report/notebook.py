@@ -34,6 +34,11 @@ def card(result: Result, style: bool = True) -> str:
     if result.next_step:
         parts.append(f'<p class="next">Next: {prose(result.next_step)}</p>')
     parts += [f'<p class="remark">Remark: {prose(remark)}</p>' for remark in result.remarks]
+    if result.printed:
+        printed = escape(result.printed.rstrip())
+        parts.append(
+            f"<details><summary>What your code printed, the first time</summary><pre>{printed}</pre></details>"
+        )
     body = "".join(parts)
     head = f"<style>{STYLE}</style>" if style else ""
     return f'{head}<div class="proctor-card {result.state}" role="status">{body}</div>'

@@ -16,7 +16,15 @@ def text(result: Result, colour: bool = False) -> str:
     first, *rest = result.message.split("\n")
     if colour:
         first = f"\x1b[1;{COLOURS[result.state]}m{first}\x1b[0m"
+    if result.printed and result.state != "passed":
+        rest += ["Your code printed:", *(f"  {line}" for line in shortened(result.printed))]
     return "\n".join([first, *rest])
+
+
+def shortened(printed: str, most: int = 20) -> list[str]:
+    """The first lines of what was printed."""
+    lines = printed.rstrip("\n").splitlines()
+    return lines if len(lines) <= most else [*lines[:most], f"… and {len(lines) - most} more lines"]
 
 
 def takes_colour(stream: TextIO = sys.stdout) -> bool:

@@ -24,12 +24,14 @@ class Stopped:
         reason: time | memory | output | size | result | exit | crash | garbage | sandbox.
         detail: one sentence for an instructor. It may hold hostile text: escape it where it is shown.
         exercise, probe: what was running; empty if the submission was still being loaded.
+        line: the student's line that was running, where that is known.
     """
 
     reason: str
     detail: str
     exercise: str = ""
     probe: str = ""
+    line: int | None = None
 
 
 @dataclass

@@ -68,7 +68,7 @@ def test_leaving_is_not_an_answer(examiner):
 def test_returning_nothing_is_told(examiner):
     result = examiner.examine(one_exercise.returns_nothing)
     assert result.score == 0.0
-    assert "y is None; is a `return` missing?" in result.message
+    assert "y is None. Is a `return` missing?" in result.message
 
 
 def test_a_property_only_takes_away(examiner):
@@ -150,7 +150,7 @@ def test_an_exception_on_one_probe_does_not_hide_a_mistake(pairs):
 
 def test_what_was_returned_is_said_and_not_that_something_was_raised(examiner):
     result = examiner.examine(lambda x, slope, offset: (x, offset))
-    assert "affine returned a tuple of 2, expected a tensor of shape (3,)." in result.message
+    assert "affine returned a tuple of 2 values, expected a tensor of shape (3,)." in result.message
     assert "raised" not in result.message
     assert "NotATensor" not in result.message
     assert (result.state, result.help) == ("not_yet", "explained")
@@ -218,7 +218,7 @@ def test_what_is_not_asked_for_is_told_without_an_exception_of_ours():
     result = Examiner(exercise).examine(Wider)
     assert result.state == "not_yet"
     assert "UnknownDraw" not in result.message
-    assert "Line has something that is not asked for" in result.message
+    assert "Line has `another.weight`, which is not asked for." in result.message
     assert "another.weight" in result.message
 
 

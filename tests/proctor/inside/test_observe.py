@@ -54,8 +54,8 @@ def test_an_exception_that_cannot_be_printed():
 
 
 def test_what_cannot_be_compared_is_told():
-    assert "result is None; is a `return` missing?" in run("def answer():\n    pass\n").raised.message
-    assert "result is a str, expected a tensor" in run("def answer():\n    return 'x'\n").raised.message
+    assert "result is None. Is a `return` missing?" in run("def answer():\n    pass\n").raised.message
+    assert "result is a str." in run("def answer():\n    return 'x'\n").raised.message
     huge = f"def answer():\n    return torch.empty(1, dtype=torch.uint8).expand({LARGEST + 1})\n"
     assert "more than any answer here needs" in run(huge).raised.message
     assert "not a dense tensor" in run("def answer():\n    return torch.eye(3).to_sparse()\n").raised.message

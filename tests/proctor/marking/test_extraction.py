@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import random
 from typing import Any
@@ -188,6 +189,17 @@ def test_encodings_and_line_ends(content: bytes) -> None:
     assert [d.binds for d in extract(File("a.py", content)).definitions] == [{"f"}]
 
 
+def test_parents_that_others_hang_on_nodes_are_not_followed() -> None:
+    """As `executing` does, by which IPython shows tracebacks; every tree has the same `ast.Load()`."""
+    tree = ast.parse("a = b")
+    shared = tree.body[0].value.ctx  # type: ignore[attr-defined]
+    shared.parent = tree.body[0]
+    try:
+        assert bound(notebook("c = lambda x: d(x)")) == ["c"]
+    finally:
+        del shared.parent
+
+
 @pytest.mark.parametrize("minor", range(6))
 def test_notebook_formats(minor: int) -> None:
     assert bound(notebook(["def f():\n", "    return 1\n"], nbformat_minor=minor)) == ["f"]
@@ -200,10 +212,10 @@ def test_the_format_before_that() -> None:
     assert bound(File("a.ipynb", json.dumps({"worksheets": [{"cells": cells}], "nbformat": 3}).encode())) == ["f"]
 
 
-def test_only_code_cells_count_and_are_counted() -> None:
+def test_only_code_cells_are_read_and_all_are_counted() -> None:
     cells = [{"cell_type": "markdown", "source": "# a = 1"}, {"cell_type": "code", "source": "b = 2"}]
     (definition,) = extract(File("w.ipynb", json.dumps({"cells": cells}).encode())).definitions
-    assert definition.place == "cell 1 of w.ipynb"
+    assert definition.place == "cell 2 of w.ipynb"  # as JupyterLab counts
 
 
 @pytest.mark.parametrize(

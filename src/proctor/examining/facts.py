@@ -1,0 +1,145 @@
+"""What can be computed about a result that differs from the expected one: facts, never guesses at the mistake.
+
+Each sentence is true of the very tensors that were compared, within the tolerance that decides whether they agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+
+import numpy as np
+
+from proctor.examining.compare import Array, Compared, Known
+
+MOST = 2  # facts on one card: more would hide the one that helps
+GRADIENT_OF = "gradient of "
+
+
+def facts(expected: Mapping[str, Known], seen: Mapping[str, Known], probe: str) -> tuple[str, ...]:
+    """Facts about what one probe saw, and about the parameters that a module lacks."""
+    found = [*missing_parameters(expected, seen)]
+    wanted, got = expected[probe].values, seen[probe].values
+    if wanted and got:
+        found += rows_for_values(wanted, got)
+        different = (n for n, value in wanted.items() if n in got and value.excess(got[n]) > 1.0)
+        first = next(different, None)
+        if first is not None and not found:
+            found += about(first, wanted[first], got[first])
+    return tuple(found[:MOST])
+
+
+def missing_parameters(expected: Mapping[str, Known], seen: Mapping[str, Known]) -> Iterator[str]:
+    """Parameters that the reference has gradients for, and the answer has not got at all."""
+    wanted, got = expected.get("gradients"), seen.get("gradients")
+    if wanted is None or got is None or not wanted.values or not got.values:
+        return
+    lacking = [n.removeprefix(GRADIENT_OF) for n in wanted.values if n not in got.values]
+    if lacking:
+        yield f"{' and '.join(f'`{name}`' for name in lacking[:3])} {'is' if len(lacking) == 1 else 'are'} missing."
+
+
+def rows_for_values(wanted: Mapping[str, Compared], got: Mapping[str, Compared]) -> Iterator[str]:
+    """One tensor where several values are asked for is unpacked into its rows."""
+    count = len(wanted)
+    shapes = [tuple(value.tensor.shape) for value in wanted.values()]
+    rows = [tuple(value.tensor.shape) for value in got.values()]
+    if count > 1 and len(got) == count and all(s == (count, *row) for s, row in zip(shapes, rows, strict=True)):
+        yield (
+            f"{count} values are asked for. If you return 1, it is unpacked into its rows, and each of yours has the "
+            "shape of such a row."
+        )
+
+
+def about(name: str, wanted: Compared, got: Compared) -> Iterator[str]:
+    """Facts about one tensor that does not agree."""
+    mine, theirs = got.array, wanted.array
+    if mine.size == 0 or theirs.size == 0 or not wanted.floating:
+        return
+    if not got.all_finite and wanted.all_finite:
+        bad = int((~np.isfinite(mine)).sum())
+        yield f"{bad} of the {mine.size} entries of {name} {'is' if bad == 1 else 'are'} NaN or infinite."
+        return
+    if not (got.all_finite and wanted.all_finite):
+        return
+    yield from rearranged(name, wanted, got)
+    if mine.shape != theirs.shape:
+        return
+    yield from scaled(name, wanted, mine, theirs)
+    yield from sums(name, wanted, mine, theirs)
+    yield from where(name, wanted, got)
+
+
+def same(wanted: Compared, mine: Array) -> bool:
+    """Does an array agree with the expected one?"""
+    return mine.shape == wanted.array.shape and bool((np.abs(mine - wanted.array) <= wanted.allowed).all())
+
+
+def rearranged(name: str, wanted: Compared, got: Compared) -> Iterator[str]:
+    """The right numbers in other places."""
+    mine, shape = got.array, wanted.array.shape
+    dims = range(mine.ndim)
+    for a, b in combinations(dims, 2):
+        if same(wanted, np.swapaxes(mine, a, b)):
+            last = (a, b) == (mine.ndim - 2, mine.ndim - 1)
+            yield f"{name} is right after a transpose" + (
+                "." if last and mine.ndim == 2 else f" of dimensions {a} and {b}."
+            )
+            return
+    if mine.shape != shape:
+        if mine.size == wanted.array.size and same(wanted, mine.reshape(shape)):
+            yield f"The numbers of {name} are right, in another shape."
+        return
+    for dim in dims:
+        if same(wanted, np.flip(mine, dim)):
+            yield f"{name} is right when it is read backwards along dimension {dim}."
+            return
+        for by in (1, -1):
+            if shape[dim] > 2 and same(wanted, np.roll(mine, by, dim)):
+                yield f"{name} is right when it is shifted by one along dimension {dim}."
+                return
+
+
+def scaled(name: str, wanted: Compared, mine: Array, theirs: Array) -> Iterator[str]:
+    """The same factor, or the same difference, everywhere."""
+    if mine.size < 2:
+        return
+    factor = float((mine * theirs).sum() / max(float((theirs * theirs).sum()), 1e-300))
+    if factor and same(wanted, mine / factor):
+        if abs(factor + 1) < 1e-3:
+            yield f"Every entry of {name} has the wrong sign."
+        else:
+            yield f"Every entry of {name} is off by the same factor, {factor:.4g}."
+        return
+    shift = float((mine - theirs).mean())
+    if same(wanted, mine - shift):
+        yield f"Every entry of {name} is too {'large' if shift > 0 else 'small'} by the same {abs(shift):.4g}."
+
+
+def sums(name: str, wanted: Compared, mine: Array, theirs: Array) -> Iterator[str]:
+    """Weights that should sum to 1, and do not."""
+    for dim in reversed(range(mine.ndim)):
+        if mine.shape[dim] < 2 or not np.allclose(theirs.sum(dim), 1, atol=1e-3) or (theirs < 0).any():
+            continue
+        totals = mine.sum(dim)
+        off = np.abs(totals - 1)
+        if off.max() > 10 * wanted.allowed:
+            worst = float(totals.flat[int(off.argmax())])
+            rows = "rows" if dim == mine.ndim - 1 else f"numbers along dimension {dim}"
+            most = "all" if np.ptp(totals) < 1e-3 * abs(worst) else "some"
+            yield f"Your {rows} should sum to 1, and {most} of them sum to {worst:.4f}."
+        return
+
+
+def where(name: str, wanted: Compared, got: Compared) -> Iterator[str]:
+    """What the wrong entries have in common, if the others are right."""
+    wrong = wanted.errors(got) > 1.0
+    if not wrong.any() or wrong.mean() > 0.5 or wrong.ndim == 0:
+        return
+    places = np.argwhere(wrong)
+    for dim in range(wrong.ndim):
+        positions = set(places[:, dim].tolist())
+        if len(positions) == 1 and wrong.shape[dim] > 2:
+            yield f"Only entries at position {positions.pop()} of dimension {dim} of {name} are wrong."
+            return
+    yield f"{int(wrong.sum())} of the {wrong.size} entries of {name} are wrong; the others are right."

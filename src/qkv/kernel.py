@@ -1,0 +1,85 @@
+"""What the notebook's kernel tells: which cells ran, and which newer version of an answer did not.
+
+A kernel keeps the old function when the cell with its new version fails. A verdict on that would be about code that is
+no longer on the screen.
+"""
+
+from __future__ import annotations
+
+import linecache
+import re
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+from proctor.inside.observe import file_of
+from proctor.marking.extraction import definitions_in
+
+MOST_CELLS = 2000  # that are remembered
+
+
+@dataclass(frozen=True)
+class Ran:
+    """One cell that was run: its text as Python, and why it failed, if it did."""
+
+    text: str
+    error: BaseException | None = None
+
+    @property
+    def why(self) -> str:
+        """`SyntaxError in line 2: '(' was never closed`."""
+        if isinstance(self.error, SyntaxError):
+            line = f" in line {self.error.lineno}" if self.error.lineno else ""
+            return f"SyntaxError{line}: {self.error.msg}"
+        return f"{type(self.error).__name__}: {self.error}".rstrip(": ")
+
+
+_cells: list[Ran] = []
+
+
+def remember(result: Any) -> None:
+    """Called by IPython after each cell."""
+    info = getattr(result, "info", None)
+    text = getattr(info, "raw_cell", None)
+    if isinstance(text, str) and text.strip():
+        _cells.append(Ran(as_python(text), result.error_before_exec or result.error_in_exec))
+        del _cells[:-MOST_CELLS]
+
+
+def as_python(text: str) -> str:
+    """A cell as it is compiled, without IPython's magics."""
+    shell = interactive()
+    try:
+        return str(shell.transform_cell(text)) if shell is not None else text
+    except SyntaxError:
+        return text
+
+
+def interactive() -> Any | None:
+    """IPython's shell, if we are in one. It is not imported for this."""
+    ipython = sys.modules.get("IPython")
+    return ipython.get_ipython() if ipython is not None else None
+
+
+def attend() -> None:
+    """Hear of every cell from now on."""
+    shell = interactive()
+    if shell is not None and remember not in shell.events.callbacks["post_run_cell"]:
+        shell.events.register("post_run_cell", remember)
+
+
+def newer_version_that_failed(name: str, answer: Any) -> Ran | None:
+    """The newest cell that was to define `name`, if it failed and the answer is not what it defined."""
+    newest = next((cell for cell in reversed(_cells) if mentions(cell.text, name)), None)
+    if newest is None or newest.error is None:
+        return None
+    came_from = "".join(linecache.getlines(file_of(answer)))
+    return None if came_from.strip() == newest.text.strip() else newest
+
+
+def mentions(text: str, name: str) -> bool:
+    """Was this cell to bind the name at its top level?"""
+    try:
+        return any(name in definition.binds for definition in definitions_in("", text))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return re.search(rf"^(?:(?:async\s+)?def|class)\s+{name}\b|^{name}\s*=", text, re.M) is not None

@@ -1,0 +1,66 @@
+"""Facts about a result that differs are true, and the one that helps comes first."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from proctor.examining.compare import Known
+from proctor.examining.facts import facts
+from proctor.inside.observe import Observation
+
+X = torch.arange(1.0, 13.0).reshape(3, 4).log1p()
+WEIGHTS = X.softmax(-1)
+
+
+def known(**values: Tensor) -> dict[str, Known]:
+    return {"probe": Known(Observation(values))}
+
+
+@pytest.mark.parametrize(
+    ("expected", "seen", "said"),
+    [
+        (X, X * 1.01, ["Every entry of x is off by the same factor, 1.01."]),
+        (X, -X, ["Every entry of x has the wrong sign."]),
+        (X, X + 0.5, ["Every entry of x is too large by the same 0.5."]),
+        (X, X.T.contiguous(), ["x is right after a transpose."]),
+        (X, X.flip(0), ["x is right when it is read backwards along dimension 0."]),
+        (X, X.roll(1, 1), ["x is right when it is shifted by one along dimension 1."]),
+        (X, X.reshape(4, 3), ["The numbers of x are right, in another shape."]),
+        (X, X / 0, ["12 of the 12 entries of x are NaN or infinite."]),
+        (
+            X,
+            X + torch.eye(3, 4)[2] * torch.tensor([[0.0], [0.0], [1.0]]),
+            ["Only entries at position 2 of dimension 0"],
+        ),
+        (X, torch.cat([X[:1] ** 2, X[1:]]), ["Only entries at position 0 of dimension 0 of x are wrong."]),
+        (
+            WEIGHTS,
+            X.exp() / (X.exp().sum(-1, keepdim=True) + 1),
+            ["Your rows should sum to 1, and some of them sum to"],
+        ),
+        (X, X**2, []),
+    ],
+)
+def test_facts(expected: Tensor, seen: Tensor, said: list[str]) -> None:
+    found = facts(known(x=expected), known(x=seen), "probe")
+    assert len(found) >= len(said)
+    for sentence, beginning in zip(found, said, strict=False):
+        assert sentence.startswith(beginning)
+    if not said:
+        assert found == ()
+
+
+def test_one_tensor_instead_of_three_values() -> None:
+    wanted = {name: torch.zeros(3, 4) for name in "pmv"}
+    seen = dict(zip("pmv", torch.ones(3, 4), strict=True))
+    (said,) = facts(known(**wanted), known(**seen), "probe")
+    assert said.startswith("3 values are asked for. If you return 1, it is unpacked into its rows")
+
+
+def test_a_parameter_that_is_missing() -> None:
+    gradients = {"gradient of q.weight": X, "gradient of q.bias": X[0]}
+    expected = known(x=X) | {"gradients": Known(Observation(gradients))}
+    seen = known(x=X + 1) | {"gradients": Known(Observation({"gradient of q.weight": X}))}
+    assert facts(expected, seen, "probe")[0] == "`q.bias` is missing."
