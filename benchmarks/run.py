@@ -52,7 +52,7 @@ def heading() -> list[str]:
         "# Benchmark",
         "",
         f"{datetime.now(UTC):%Y-%m-%d}, {machine()}{load()}.",
-        "Made by `make bench`. Seconds vary with the machine, ratios by about a tenth.",
+        "Made by `make bench`. Seconds vary with the machine. The other graders were measured once.",
     ]
 
 

@@ -79,6 +79,23 @@ def test_the_card() -> None:
     assert str(check(written["softmax"])) == card.strip()
 
 
+def test_the_card_of_the_first_page() -> None:
+    text = (ROOT / "book" / "index.md").read_text("utf-8")
+    (code,), (card,) = fences(text, "python"), fences(text, "text")
+    written: dict[str, Any] = {"__name__": "__main__"}
+    exec(code, written)
+    assert str(check(written["scaled_dot_product_attention"])) == card.strip()
+
+
+def test_the_result_of_the_first_page_is_what_the_trained_model_wrote() -> None:
+    text = (ROOT / "book" / "index.md").read_text("utf-8")
+    printed = (ROOT / "solutions" / "08_transformer.ipynb").read_text("utf-8")
+    rows = re.findall(r"^\| ([a-z ]+) \| ([^a-z|]+) \|$", text, flags=re.M)
+    assert len(rows) == 2
+    for words, numeral in rows:
+        assert re.search(rf"{words} +{numeral}", printed), words
+
+
 # ---- instructors
 
 

@@ -3,12 +3,15 @@
     # claim: dot-is-direction
     # says: A large dot product means that query and key point the same way.
     # verdict: holds if all keys have the same length
+    # on: 2,000 random queries over 8 keys, 5 seeds
     # measured: they disagree in {8 from 0 to 2} of the cases
     # assert: {8 all equal} < 0.01 and {8 from 0 to 2} > 0.4
 
-A verdict is `holds`, `holds if …` or `wrong`. What was measured is said without a number: `{label}` stands for the
-first number behind `label`, the beginning of a printed line, and `{label #2}` for the second. A label without braces
-quotes its whole line; a claim that names none quotes the first line with a number. A cell may measure several claims.
+A verdict is `holds`, `holds if …` or `wrong`; `holds by definition`, `wrong by definition` and `holds as an identity`
+are said of what no experiment could have decided otherwise. `# on:` names task, size, budget and seeds. What was
+measured is said without a number: `{label}` stands for the first number behind `label`, the beginning of a printed
+line, and `{label #2}` for the second. A label without braces quotes its whole line; a claim that names none quotes the
+first line with a number. A cell may measure several claims.
 
 `# assert:` says what the verdict rests on, as an expression over printed numbers, with a margin: it has to hold for
 other digits too, on every machine on which the cell is run (`solutions/conftest.py`).
@@ -22,10 +25,12 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-LINE = re.compile(r"# (claim|says|verdict|measured|assert): +(.+)")
-HIDDEN = ("# verdict:", "# measured:", "# assert:")  # from whoever runs the cell, until it has run
+LINE = re.compile(r"# (claim|says|verdict|on|measured|assert): +(.+)")
+HIDDEN = ("# verdict:", "# on:", "# measured:", "# assert:")  # from whoever runs the cell, until it has run
 ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 VERDICT = re.compile(r"(holds|wrong)\b")
+DEFINED = re.compile(r"(holds|wrong),? (by definition|as an identity)\b")
+CONDITION = re.compile(r"holds,? (only )?(if|when|where|unless|as long as)\b")
 NUMBER = r"[-−]?\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?"
 VALUE = re.compile(rf"\[[^\]]*\]|{NUMBER}(?: ± {NUMBER})?%?|[-−]?\b(?:True|False|nan|inf|\w+Error)\b")
 SLOT = re.compile(r"\{(?P<label>[^{}]+?)(?: #(?P<nth>\d+))?\}")
@@ -42,13 +47,16 @@ class Claim:
     verdict: str = ""
     measured: tuple[str, ...] = ()
     asserted: tuple[str, ...] = ()
+    on: str = ""
 
     @property
     def kind(self) -> str:
-        """`holds`, `holds-if` or `wrong`; a remark behind a semicolon takes nothing back."""
+        """`holds`, `holds-if` with a condition that it names, `wrong`, or `defined`: no experiment decides it."""
+        if DEFINED.match(self.verdict):
+            return "defined"
         if self.verdict.startswith("wrong"):
             return "wrong"
-        return "holds" if re.match(r"holds(?=$|[.;:])", self.verdict) else "holds-if"
+        return "holds-if" if CONDITION.match(self.verdict) else "holds"
 
     @property
     def box(self) -> str:
@@ -62,6 +70,7 @@ class Claim:
                 f"“{self.says}”",
                 "",
                 f"{{.verdict}}\nVerdict: {self.verdict}",
+                *(["", f"{{.measured-on}}\nMeasured on: {self.on}"] if self.on else []),
                 ":::::",
             ]
         )
@@ -155,7 +164,12 @@ def _claim(head: dict[str, list[str]]) -> Claim:
             f"the claim {name} has the verdict {head['verdict'][0]!r}; a verdict begins with holds, holds if, or wrong"
         )
     return Claim(
-        name, head["says"][0], head["verdict"][0], tuple(head.get("measured", ())), tuple(head.get("assert", ()))
+        name,
+        head["says"][0],
+        head["verdict"][0],
+        tuple(head.get("measured", ())),
+        tuple(head.get("assert", ())),
+        " ".join(head.get("on", ())),
     )
 
 

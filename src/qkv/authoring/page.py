@@ -6,6 +6,7 @@ Nothing runs here. If the solved edition was made from other code, the page woul
 from __future__ import annotations
 
 import hashlib
+import re
 from base64 import b64decode
 from datetime import date
 from pathlib import Path
@@ -18,6 +19,9 @@ from qkv.authoring.chapter import Code, Prose, Task, read
 from qkv.authoring.editions import METADATA
 from qkv.authoring.shorten_alts import shorten_alt
 from qkv.course import AuthoringError, Chapter, Course, Facts
+
+LONG = 15  # lines of an experiment that a page shows unfolded
+PREDICT = re.compile(r"^```\{admonition\} Predict\n(?:(?!^```).*\n)*```\s*\Z", re.MULTILINE)
 
 
 def page(text: str, root: str, name: str) -> nbformat.NotebookNode:
@@ -47,15 +51,20 @@ def page(text: str, root: str, name: str) -> nbformat.NotebookNode:
             raise _stale(chapter, f"the cell at line {line} was not run as it stands now")
         add(new_code_cell(shorten_alt(shown or source), metadata=metadata, outputs=stored.outputs), line)
 
+    predicted = False  # the reader was asked, and has not seen the answer yet
     for part in parts:
         if isinstance(part, Prose):
+            predicted = predicted or PREDICT.search(part.text) is not None
             add(new_markdown_cell(part.text), part.line)
         elif isinstance(part, Code) and "setup" in part.tags:
             add_run(part.source, part.line, **_folded("setup", "Show imports", "Hide imports"))
         elif isinstance(part, Code):
-            add_run(part.source, part.line, part.bare, tags=list(part.tags))
+            answers = predicted and bool(runs and runs[0].outputs)
+            add_run(part.source, part.line, part.bare, **folding(part, answers))
             for claim in part.claims:  # below the result, so that nobody reads a verdict first
-                add(new_markdown_cell(claim.box), part.line)
+                box = f"::::::{{dropdown}} The claim, and its verdict\n{claim.box}\n::::::" if answers else claim.box
+                add(new_markdown_cell(box), part.line)
+            predicted = predicted and not answers
         else:
             add(new_markdown_cell(_card(part)), part.line)
             add_run(part.definition.solved, part.line, **_folded("solution", "Show solution", "Hide solution"))
@@ -82,6 +91,19 @@ def alt_texts(chapter: Chapter) -> dict[str, str]:
 
 def _folded(tag: str, show: str, hide: str) -> dict[str, Any]:
     return {"tags": ["hide-input", tag], "mystnb": {"code_prompt_show": show, "code_prompt_hide": hide}}
+
+
+def folding(part: Code, answers: bool) -> dict[str, Any]:
+    """A cell's metadata: long experiments are folded, and so is what comes out where the reader was asked to predict."""
+    long = "experiment" in part.tags and len(part.bare.splitlines()) > LONG
+    folds = {"hide-input": long, "hide-output": answers}
+    tags = [*part.tags, *(tag for tag, fold in folds.items() if fold and tag not in part.tags)]
+    if not any(folds.values()):
+        return {"tags": tags}
+    only = {"hide-input": "the experiment", "hide-output": "what comes out"}
+    found = [words for tag, words in only.items() if tag in tags]
+    words = found[0] if len(found) == 1 else "the {type}"  # MyST-NB fills it in
+    return {"tags": tags, "mystnb": {"code_prompt_show": f"Show {words}", "code_prompt_hide": f"Hide {words}"}}
 
 
 def _card(task: Task) -> str:

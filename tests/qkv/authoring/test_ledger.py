@@ -12,7 +12,7 @@ from qkv.authoring import AuthoringError, Course, build
 from qkv.authoring.ledger import gaps, ledger
 from qkv.authoring.publishing import book
 
-LIST = """statements = 4
+LIST = """minds = ["one-and-one"]
 
 [chapters.second]
 one-and-one = [1, 2]
@@ -21,16 +21,24 @@ one-and-one = [1, 2]
 title = "Chapter 3: more"
 later = { of = [3], says = "Three comes after two." }
 
-[[undecided]]
+[[literature]]
 of = [4]
-says = "Four is beautiful."
+says = "Four was found by Gauss."
+verdict = "wrong"
+why = "It is older."
+
+[[undecided]]
+of = [5]
+says = "Five is beautiful."
 why = "Taste."
 """
+STATEMENTS = "1 One and one are two.\n2 Two is even.\n3 Three follows.\n4 Gauss found four.\n5 Five is beautiful.\n"
 
 
 HEAD = """# claim: one-and-one
 # says: One and one make two.
 # verdict: holds
+# on: two numbers
 # measured: the sum is {sum}
 # assert: {sum} > 1.5
 """
@@ -42,6 +50,7 @@ def claiming(course: Course) -> Course:
     text = source.read_text("utf-8").replace("print(1 + 1)", f'{HEAD}print("sum", 1 + 1)')
     source.write_text(text, "utf-8")
     (course.root / "book" / "claims.toml").write_text(LIST, "utf-8")
+    (course.root / "book" / "statements.txt").write_text(STATEMENTS, "utf-8")
     return course
 
 
@@ -76,15 +85,38 @@ def edit(course: Course, old: str, new: str) -> None:
 def test_an_entry_has_the_words_the_verdict_and_the_stored_number(claimed: Course) -> None:
     page = ledger(claimed)
     assert ":::{container} entry holds\n{.says}\n“One and one make two.”" in page
-    assert "{.below}\n[holds]{.verdict}\n\n{.below}\nthe sum is 2 · {ref}`the cell <claim-one-and-one>`" in page
+    link = "{ref}`Counting twice <claim-one-and-one>`"
+    assert f"[holds]{{.verdict}}\n\n{{.below}}\nMeasured on: two numbers\n\n{{.below}}\nthe sum is 2 · {link}\n" in page
     assert page.startswith(
-        "{.counts}\nOf **1** claims that were measured, **1** hold, **0** hold under a condition, **0** are wrong. "
-        "**1** wait for their chapter."
+        "{.counts}\nOf **1** claims that have a cell, **1** hold, **0** hold under a condition, **0** are wrong, "
+        "**0** are decided by a definition or an identity.\n\n"
+        "{.sources}\n**0** of them are questions of the book's own. The others decide 2 of the 5 statements that are "
+        "listed at the end of this page; 1 statements wait for their chapter, and 2 are left to the literature or "
+        "cannot be decided here."
     )
+    assert f"1. “One and one make two.” **Holds.** The sum is 2 ({link})." in page
+    assert (
+        f"2. Two is even. ({link})\n3. Three follows. (its chapter is to come)\n4. Gauss found four. (the lit" in page
+    )
+    assert "entry literature\n{.says}\n“Four was found by Gauss.”\n\n{.below}\n[wrong]{.verdict}" in page
     assert "## Chapter 2: " in page
     assert "## Chapter 1" not in page  # it claims nothing
     assert "## Chapters to come\n\n### Chapter 3: more\n\n:::{container} entry to-come\n{.says}\n“Three comes" in page
-    assert ":::{container} entry open\n{.says}\nFour is beautiful.\n\n{.below}\nTaste.\n:::" in page
+    assert ":::{container} entry open\n{.says}\n“Five is beautiful.”\n\n{.below}\nTaste.\n:::" in page
+
+
+def test_a_claim_that_no_statement_asks_for_is_the_books_own(claimed: Course) -> None:
+    path = claimed.root / "book" / "claims.toml"
+    path.write_text(LIST.replace("one-and-one = [1, 2]", "").replace('minds = ["one-and-one"]', ""), "utf-8")
+    page = ledger(claimed)
+    assert "<claim-one-and-one>` · the book's own question" in page
+    assert "**1** of them are questions of the book's own." in page
+
+
+def test_the_list_is_numbered_without_a_gap(claimed: Course) -> None:
+    (claimed.root / "book" / "statements.txt").write_text(STATEMENTS.replace("3 Three", "7 Three"), "utf-8")
+    with pytest.raises(AuthoringError, match=r"book/statements.txt: its lines are numbered from 1, without a gap."):
+        gaps(claimed)
 
 
 def test_the_number_is_the_one_that_is_stored(claimed: Course) -> None:
