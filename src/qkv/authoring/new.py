@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -97,14 +98,15 @@ def new_exercise(name: str, stem: str, course: Course | None = None, say: Callab
         0, or 1 when it cannot be written; then nothing is.
     """
     try:
-        written = pieces(name, stem, course or Course.here())
+        course = course or Course.here()
+        written = pieces(name, stem, course)
     except AuthoringError as error:
         say(str(error))
         return 1
     for path, text in written.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8", newline="\n")
-        say(f"  written  {path}")
+        say(f"  written  {path.relative_to(course.root).as_posix()}")
     say(f"Replace what says {MARK}, then: qkv lint {name}, qkv build {stem}")
     return 0
 
@@ -200,8 +202,17 @@ def with_import(text: str, module: str, name: str) -> str:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(ours) and (node.module or "") > module
     ]
     at = (later[0].lineno - 1) if module.startswith(ours) and later else (imports[-1].end_lineno or 0) if imports else 0
-    lines.insert(at, statement(module, [name]))
+    last = imports[-1] if imports else None
+    above = "" if last is None else (last.module or "") if isinstance(last, ast.ImportFrom) else last.names[0].name
+    apart = "\n" if at and not later and _group(above) != _group(module) else ""
+    lines.insert(at, apart + statement(module, [name]))
     return "".join(lines)
+
+
+def _group(module: str) -> int:
+    """Python's own, others', ours: a blank line stands between them."""
+    top = module.partition(".")[0]
+    return 0 if top in sys.stdlib_module_names else 2 if top in ("proctor", "qkv") else 1
 
 
 def statement(module: str, names: list[str]) -> str:
