@@ -45,8 +45,8 @@ def test_the_line_of_a_helper_is_found(monkeypatch):
 def test_hints_go_one_step_further_each_time(monkeypatch):
     monkeypatch.setattr(locating, "SECONDS", 20.0)
     check(rms_norm)
-    assert hint("rms_norm") == "It is about this piece of your code: `-2`."
-    assert hint("rms_norm").startswith("Another dimension belongs there.")
+    assert hint("rms_norm") == "The change was made to this piece of your code: `-2`."
+    assert hint("rms_norm").startswith("A dimension was exchanged for another.")
     assert hint("rms_norm").startswith("Hint 1 of ")
     check(rms_norm)
     assert hint("rms_norm").startswith("Hint 2 of "), "the same mistake is not told twice"

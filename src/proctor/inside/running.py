@@ -17,6 +17,7 @@ import importlib
 import io
 import linecache
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field, replace
@@ -189,7 +190,8 @@ def edited(cells: Sequence[Cell], version: Version, names: dict[str, Any], recor
     names[SEE] = recorder.see
     flags = __future__.annotations.compiler_flag  # what an annotation says is no part of the answer
     try:
-        with patience(PATIENCE):
+        with patience(PATIENCE), warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)  # that an edit looks wrong is no news
             for cell in cells:
                 if cell.label in version.cells:
                     source = version.cells[cell.label]

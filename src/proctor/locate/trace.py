@@ -270,11 +270,12 @@ class Parting:
     """The first expression of an answer, against the flow of the data, whose value no right solution has.
 
     Args:
-        known: every tensor that goes into it is one that a right solution has.
+        known: what goes into it ("tensor", or "number" where numbers are asked for) a right solution has, all of it;
+            empty if that is not so, or if nothing does.
     """
 
     spot: Spot
-    known: bool
+    known: str
 
 
 def parting(seen: Observation, watched: Watched, right: RightValues, name: str) -> Parting | None:
@@ -297,7 +298,9 @@ def parting(seen: Observation, watched: Watched, right: RightValues, name: str) 
     if not wrong:
         return None
     found = flow.back(wrong[0] if spots[wrong[0]].returned == name else wrong[-1])
-    return Parting(spots[found], all(flow.has(i) for i in flow.inputs(found)))
+    inputs = [i for i in flow.inputs(found) if order[i].tensor or flow.plain]
+    known = bool(inputs) and all(right.has(flow.value(i)) for i in inputs)
+    return Parting(spots[found], ("number" if flow.plain else "tensor") if known else "")
 
 
 def same_variables(seen: Observation, watched: Watched, right: RightValues) -> dict[str, str]:
@@ -340,16 +343,16 @@ class _Flow:
         """Is there nothing to ask about this value: it is one of a right solution's, or says nothing?"""
         if i not in self._known:
             number = not self.order[i].tensor and not self.plain
-            self._known[i] = number or self.has(i) or (not self.inputs(i) and is_constant(self._value(i)))
+            self._known[i] = number or self.has(i) or (not self.inputs(i) and is_constant(self.value(i)))
         return self._known[i]
 
     def has(self, i: int) -> bool:
         """Has a right solution this value, or was it given: an argument, a parameter, a number?"""
         given = self.spots[i].kind in ("Name", "Attribute") and not self.inputs(i)
         number = not self.order[i].tensor and not self.plain
-        return given or number or self.right.has(self._value(i))
+        return given or number or self.right.has(self.value(i))
 
-    def _value(self, i: int) -> np.ndarray[Any, Any]:
+    def value(self, i: int) -> np.ndarray[Any, Any]:
         event = self.order[i]
         return array_of(self.values[f"{event.number}.{event.time}"])
 

@@ -135,7 +135,7 @@ def told_parting(result: Result, texts: Mapping[str, Text], parted: Parting) -> 
     spot = parted.spot
     line = texts[spot.label].line(spot.line)
     sentence = words.parting(line, words.short(spot.text), parted.known)
-    steps = words.TRACE_STEPS[not parted.known :]
+    steps = words.TRACE_STEPS if parted.known else words.TRACE_STEPS[1:]
     told = Located("trace", spot.kind, words.short(spot.text, 200))
     return replace(
         result, help="located", line=spot.line, explanations=(Explanation(sentence),), steps=steps, located=told

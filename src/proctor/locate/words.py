@@ -11,7 +11,7 @@ class Kind:
 
     Args:
         look: completes "look at …".
-        step: what a further hint says of it.
+        step: what was done there that made all probes agree; a further hint says it, in general terms.
     """
 
     look: str
@@ -19,45 +19,43 @@ class Kind:
 
 
 KINDS = {
-    "operator": Kind("the operator", "Another operator belongs there. What should happen to the two sides?"),
+    "operator": Kind("the operator", "One operator was exchanged for another. What should happen to the two sides?"),
     "comparison": Kind(
-        "the comparison",
-        "Its border belongs elsewhere, or it should be the other way round. Try both edges.",
+        "the comparison", "The comparison was exchanged for another. Try the values at its border by hand."
     ),
-    "constant": Kind("the number that is written there", "Another number belongs there. Which quantity should it be?"),
-    "flag": Kind("the True or False that is written there", "It should be the other one of True and False."),
+    "constant": Kind(
+        "the number that is written there", "A number was exchanged for another. Which quantity should it be?"
+    ),
+    "flag": Kind("the True or False that is written there", "It was True or False, and now is the other."),
     "dimension": Kind(
         "the dimension",
-        "Another dimension belongs there. Write the shape beside each tensor, and say which one should go.",
+        "A dimension was exchanged for another. Write the shape beside each tensor: which one should go?",
     ),
-    "name": Kind("the variables", "One variable there should be another that you have. Say in words what each holds."),
-    "sign": Kind("the sign", "A sign is there that does not belong, or is missing."),
-    "order": Kind("the order in which things stand", "Two things there should change places."),
-    "operation": Kind(
-        "what is done to the number, and whether all of it is wanted",
-        "One operation there is too much, or one is missing.",
+    "name": Kind("the variables", "A variable was exchanged for another that you have. Say in words what each holds."),
+    "sign": Kind("the sign", "A sign was added or dropped."),
+    "order": Kind("the order in which things stand", "Two things changed places."),
+    "operation": Kind("what is done there, and whether all of it is wanted", "One operation was added or dropped."),
+    "brackets": Kind(
+        "what is computed first", "The operations stayed as they are; what changed is which one comes first."
     ),
-    "brackets": Kind("what is computed first", "Brackets: Python computes these in another order than is wanted."),
-    "condition": Kind("the condition", "The condition holds when it should not, or the other way round."),
-    "slice": Kind("where the slice begins and ends", "The slice takes too much, too little, or the wrong end."),
-    "result": Kind("what is returned", "More is returned than is asked for, or something else."),
-    "call": Kind("whether this call is wanted", "One call there does something that is not asked for."),
-    "function": Kind("which function is called", "Another function is meant, one that is easily taken for this one."),
-    "argument": Kind("the arguments of the call", "One argument there should be another, or should not be there."),
-    "missing argument": Kind("the arguments of the call", "An argument is missing there. What does it do without?"),
-    "shape": Kind("the shape of the result", "A dimension is lost there that is needed later, or one is missing."),
-    "transpose": Kind("the shapes on both sides", "Two dimensions should change places there."),
-    "power": Kind("squares and roots", "A square, a root or a reciprocal is missing there."),
-    "small constant": Kind("the small constant", "The small constant belongs there too."),
-    "off by one": Kind("counting: where it begins, where it ends", "It is off by one."),
-    "in place": Kind(
-        "what is changed in place", "Something is changed there that is still needed as it was, perhaps by your caller."
-    ),
-    "dtype": Kind("the dtype", "The numbers should have another dtype there."),
-    "statement": Kind("whether this statement is wanted", "The statement does something that is not asked for."),
-    "sequence": Kind("the order of the statements", "This statement comes too late or too early."),
-    "expression": Kind("the formula", "Another formula belongs there. Write it down from the text, then compare."),
-    "missing step": Kind("what may be missing", "A step is missing: something should still happen there."),
+    "condition": Kind("the condition", "The condition holds at other times now."),
+    "slice": Kind("where the slice begins and ends", "The slice begins or ends elsewhere now."),
+    "result": Kind("what is returned", "Less is returned now."),
+    "call": Kind("whether this call is wanted", "One call was left out."),
+    "function": Kind("which function is called", "The function was exchanged for one that is easily taken for it."),
+    "argument": Kind("the arguments of the call", "An argument was changed or left out."),
+    "missing argument": Kind("the arguments of the call", "An argument was added. What does the call do without it?"),
+    "shape": Kind("the shape of the result", "A dimension of size 1 was kept or added."),
+    "transpose": Kind("the shapes on both sides", "Two dimensions changed places."),
+    "power": Kind("squares and roots", "A square, a root or a reciprocal was added."),
+    "small constant": Kind("the small constant", "The small constant was added there, too."),
+    "off by one": Kind("counting: where it begins, where it ends", "One was added or taken away."),
+    "in place": Kind("what is changed in place", "Something is no longer overwritten that is still needed as it was."),
+    "dtype": Kind("the dtype", "The numbers have another dtype now."),
+    "statement": Kind("whether this statement is wanted", "The statement was left out."),
+    "sequence": Kind("the order of the statements", "Two statements changed places."),
+    "expression": Kind("the formula", "The formula was exchanged for another. Write yours beside the one in the text."),
+    "missing step": Kind("what may be missing", "A step was added: something more happens there now."),
 }
 
 
@@ -76,17 +74,17 @@ def two_changes(places: list[tuple[str, str]], probes: int) -> str:
 
 def steps(old: str, kind: str) -> tuple[str, ...]:
     """What further hints say: first the piece of their own code, then what is the matter with it."""
-    return f"It is about this piece of your code: `{old}`.", KINDS[kind].step
+    return f"The change was made to this piece of your code: `{old}`.", KINDS[kind].step
 
 
-def parting(line: str, code: str, known: bool) -> str:
-    """The sentence for the place where an answer's numbers leave those of right solutions."""
-    inputs = ", while what goes into it is right" if known else ""
-    return f"Look at {line}: `{code}` has a value there that our right solution has nowhere{inputs}."
+def parting(line: str, code: str, known: str) -> str:
+    """The sentence for the place where an answer's numbers leave those of a right solution."""
+    inputs = f", though it has every {known} that goes into it" if known else ""
+    return f"Look at {line}: `{code}` has a value that our solution has nowhere{inputs}."
 
 
 TRACE_STEPS = (
-    "Everything that is computed before it, and that it uses, agrees with a right solution.",
+    "What it is computed from agrees with our solution, so the step itself is what differs.",
     "Print this value and its shape for an input of your own that is so small that you can compute it by hand.",
 )
 

@@ -322,6 +322,18 @@ class NormalisedInside(Fed):
 
 
 @feeding.misconception
+class GatedByItself(Fed):
+    """You multiply the components by their own activation, as gated networks do.
+
+    A gated network (GLU, SwiGLU) has a second expansion for its gate. Here the activation takes the place of the
+    components; GELU already multiplies each of them by how large it is.
+    """
+
+    def gate(self, hidden: Tensor) -> Tensor:
+        return hidden * self.activation(hidden)
+
+
+@feeding.misconception
 class BiasesForgotten(FeedForward):
     """You use the weights of both layers and not their biases.
 

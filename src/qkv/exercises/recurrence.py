@@ -999,6 +999,15 @@ def itself_in_every_layer(kernel_sizes: Sequence[int], dilations: Sequence[int])
 
 
 @seeing.misconception
+def inputs_skipped(kernel_sizes: Sequence[int], dilations: Sequence[int]) -> int:
+    """You take the dilation for the number of inputs that are skipped between two taps.
+
+    It is the distance between them: 1 means that the taps are neighbours, and nothing is skipped.
+    """
+    return 1 + sum((k - 1) * (d + 1) for k, d in zip(kernel_sizes, dilations, strict=True))
+
+
+@seeing.misconception
 def half_a_kernel_on_each_side(kernel_sizes: Sequence[int], dilations: Sequence[int]) -> int:
     """You let a kernel reach k // 2 inputs to each side.
 
@@ -1136,3 +1145,21 @@ def half_a_kernel_at_a_time(architecture: str, n: int, kernel: int | None = None
     if architecture != "cnn":
         return path_length(architecture, n, kernel)
     return math.ceil((n - 1) / max((kernel or 2) // 2, 1))
+
+
+@travelling.misconception
+def one_position_per_layer(architecture: str, n: int, kernel: int | None = None) -> int:
+    """You let a convolution move a signal by one position in each layer, whatever its width.
+
+    That is a kernel of width 2. A wider one reaches further back: its farthest tap is k - 1 steps away.
+    """
+    return n - 1 if architecture == "cnn" else path_length(architecture, n, kernel)
+
+
+@travelling.misconception
+def recurrent_in_one_step(architecture: str, n: int, kernel: int | None = None) -> int:
+    """You count the layers of the RNN, not its steps: one layer, one step.
+
+    Inside that layer a signal is handed on from position to position, and each of these is a step of its way.
+    """
+    return 1 if architecture == "rnn" else path_length(architecture, n, kernel)

@@ -292,6 +292,16 @@ def end_kept_instead(targets: Tensor, bos: int) -> Tensor:
 
 
 @shifting.misconception
+def shifted_by_two(targets: Tensor, bos: int) -> Tensor:
+    """You shift by two: bos stands there twice.
+
+    Perhaps what you shift begins with bos already, or you shift where the data was shifted before. Each position
+    should read the token just before its target.
+    """
+    return shift_right(shift_right(targets, bos), bos)
+
+
+@shifting.misconception
 def ids_as_floats(targets: Tensor, bos: int) -> Tensor:
     """Your ids come back as floating numbers.
 

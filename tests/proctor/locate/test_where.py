@@ -102,7 +102,7 @@ def test_the_repair_is_never_shown(mark: Mark) -> None:
     assert result.located.new == "(-1)"
     shown = "\n".join((result.message, *result.steps))
     assert "(-1)" not in shown
-    assert result.steps[0] == "It is about this piece of your code: `-2`."
+    assert result.steps[0] == "The change was made to this piece of your code: `-2`."
     hidden = mark(changed(("** 2).mean(-1", "** 2).mean(-2")), locating=Locating())
     assert hidden.located is not None
     assert hidden.located.new == ""
@@ -127,8 +127,8 @@ def test_where_the_numbers_part_if_no_change_is_found(mark: Mark) -> None:
     assert result.line == 5
     assert result.message.startswith(
         "standardise: not yet (1 of 3 probes agree)\n"
-        "Look at line 5: `spread.cos()` has a value there that our right solution has nowhere, while what goes into it "
-        "is right."
+        "Look at line 5: `spread.cos()` has a value that our solution has nowhere, "
+        "though it has every tensor that goes into it."
     )
 
 
