@@ -42,6 +42,8 @@ class Result:
     remarks: tuple[str, ...] = ()  # what may be heard beside a verdict, and costs nothing
     help: str | None = None  # how a wrong answer was helped: "named", "explained" or "located"
     line: int | None = None  # of the student's file or cell, where that is known
+    why: str = ""  # what somebody who passed has won
+    next_link: str = ""  # to what `next_step` names
     printed: str = ""  # what student code printed under the probe that the evidence is from
 
     @property
@@ -61,6 +63,7 @@ class Result:
             lines += [f"Seen on {self.situation}:"] if self.situation else []
             lines += [f"  {line}" for line in self.evidence]
         lines += [e.reason for e in self.explanations if e.reason]
+        lines += [self.why] if self.why else []
         lines += [f"Next: {self.next_step}"] if self.next_step else []
         lines += [f"Remark: {remark}" for remark in self.remarks]
         return "\n".join(lines)

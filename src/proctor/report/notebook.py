@@ -31,8 +31,13 @@ def card(result: Result, style: bool = True) -> str:
             parts.append(f'<p class="seen">Seen on {prose(result.situation)}:</p>')
         parts.append(f"<pre>{escape(chr(10).join(result.evidence))}</pre>")
     parts += [f'<p class="reason">{prose(e.reason)}</p>' for e in result.explanations if e.reason]
+    if result.why:
+        parts.append(f'<p class="reason">{prose(result.why)}</p>')
     if result.next_step:
-        parts.append(f'<p class="next">Next: {prose(result.next_step)}</p>')
+        step = prose(result.next_step)
+        if result.next_link:
+            step = f'<a href="{escape(result.next_link)}">{step}</a>'
+        parts.append(f'<p class="next">Next: {step}</p>')
     parts += [f'<p class="remark">Remark: {prose(remark)}</p>' for remark in result.remarks]
     if result.printed:
         printed = escape(result.printed.rstrip())
