@@ -10,7 +10,7 @@ import textwrap
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -33,6 +33,7 @@ from proctor.marking.submissions import read
 from proctor.report import terminal
 from qkv import exercises, kernel, places, progress
 from qkv.assignments import assignment
+from qkv.cases import case_of
 
 SMALL_WORDS = frozenset(
     re.findall(
@@ -115,6 +116,9 @@ def check_named(name: str, answer: Callable[..., Any], seconds: float | None = S
         return Result(name, "fault", 0.0, 0, count, explanations=(Explanation(sentence),))
     result = replace(result, seconds=time.perf_counter() - started)
     progress.record(result)
+    if result.state == "not_yet" and result.probe and result.evidence:
+        with suppress(KeyboardInterrupt), stand_ins(answer, used_parts(name, answer)):
+            result = replace(result, case=case_of(examiner, answer, result.probe, seconds))
     return with_what_comes_next(result, examiner.exercise)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 State = Literal["passed", "not_yet", "not_started", "stopped", "fault"]
 STATES: tuple[State, ...] = ("passed", "not_yet", "not_started", "stopped", "fault")
@@ -42,6 +42,8 @@ class Result:
     remarks: tuple[str, ...] = ()  # what may be heard beside a verdict, and costs nothing
     help: str | None = None  # how a wrong answer was helped: "named", "explained" or "located"
     line: int | None = None  # of the student's file or cell, where that is known
+    probe: str = ""  # the one that the evidence is from
+    case: Any = field(default=None, compare=False, repr=False)  # that situation to play with, in a notebook
     why: str = ""  # what somebody who passed has won
     next_link: str = ""  # to what `next_step` names
     printed: str = ""  # what student code printed under the probe that the evidence is from
