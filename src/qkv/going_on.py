@@ -71,6 +71,7 @@ def welcome() -> None:
     if shell is None or progress.location() is None or notice in kernel.listeners:
         return
     kernel.listeners.append(notice)
+    exercises.names()  # loads them while the notebook is being set up, so that the first check need not
     shell.user_ns.setdefault("skip", skip)
     shell.user_ns.setdefault("reset", reset)
     shell.display_pub.publish({"text/html": "", "text/plain": ""}, transient={"display_id": kernel.BANNER})
