@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import torch
 
 from qkv import exercises, kernel, model, places, progress
 
@@ -72,9 +75,15 @@ def welcome() -> None:
         return
     kernel.listeners.append(notice)
     exercises.names()  # loads them while the notebook is being set up, so that the first check need not
+    threading.Thread(target=warm_up, name="warm-up", daemon=True).start()
     shell.user_ns.setdefault("skip", skip)
     shell.user_ns.setdefault("reset", reset)
     shell.display_pub.publish({"text/html": "", "text/plain": ""}, transient={"display_id": kernel.BANNER})
+
+
+def warm_up() -> None:
+    """Let torch load what the first operation on its `meta` device needs, which takes a second, before a check does."""
+    torch.empty(1, device="meta").sub(1)
 
 
 def stub_of(name: str) -> str:
