@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["check", "device", "figures", "hint", "status"]
+__all__ = ["check", "device", "figures", "hint", "reset", "skip", "status"]
 
 if TYPE_CHECKING:
     from qkv import figures
     from qkv.checking import check, device, hint, status
+    from qkv.going_on import reset, skip
 
 
 def __getattr__(name: str) -> Any:  # so that `qkv --help` does not wait for torch
@@ -17,6 +18,10 @@ def __getattr__(name: str) -> Any:  # so that `qkv --help` does not wait for tor
 
     if name == "figures":
         return importlib.import_module("qkv.figures")
+    if name in ("skip", "reset"):
+        return getattr(importlib.import_module("qkv.going_on"), name)
+    if name == "check":
+        importlib.import_module("qkv.going_on").welcome()
     if name in __all__:
         return getattr(importlib.import_module("qkv.checking"), name)
     raise AttributeError(f"module 'qkv' has no attribute {name!r}; it offers {', '.join(__all__)}")

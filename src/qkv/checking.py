@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 import linecache
+import re
 import sys
 import textwrap
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -31,10 +32,18 @@ from proctor.marking.locating import Locating
 from proctor.marking.submission_marker import SubmissionMarker
 from proctor.marking.submissions import read
 from proctor.report import terminal
-from qkv import exercises, kernel, progress
+from qkv import exercises, kernel, places, progress
 from qkv.assignments import assignment
+from qkv.cases import case_of
 from qkv.locating import with_line
 
+SMALL_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        "the and are for its not all any one two you was has how why who does what that this with your each which from "
+        "have than them then they when into only same should would could there where more",
+    )
+)
 LOOPS = "A check takes a moment. If a loop is running there, look at what should end it."
 
 kernel.attend()
@@ -59,6 +68,11 @@ def check(answer: Callable[..., Any]) -> Result:
     if name is None:
         raise TypeError(f"check takes the function or class itself, not {answer!r}. For example: check(softmax)")
     exercise = exercises.find(name)
+    if answer is exercise.reference:
+        ours = Explanation(
+            f"This {name} is ours. To write your own, run the cell of the exercise with your code in it."
+        )
+        return Result(name, "not_started", 0.0, 0, len(exercise.counted()), explanations=(ours,))
     failed = kernel.newer_version_that_failed(name, answer)
     if failed is None:
         return check_named(name, answer)
@@ -105,7 +119,21 @@ def check_named(name: str, answer: Callable[..., Any], seconds: float | None = S
         return Result(name, "fault", 0.0, 0, count, explanations=(Explanation(sentence),))
     result = replace(result, seconds=time.perf_counter() - started)
     progress.record(result)
-    return result
+    if result.state == "not_yet" and result.probe and result.evidence:
+        with suppress(KeyboardInterrupt), stand_ins(answer, used_parts(name, answer)):
+            result = replace(result, case=case_of(examiner, answer, result.probe, seconds))
+    return with_what_comes_next(result, examiner.exercise)
+
+
+def with_what_comes_next(result: Result, exercise: Exercise) -> Result:
+    """A passed card says what has been won and where to go on; where nobody's progress is kept there is no next."""
+    if result.state != "passed" or progress.location() is None:
+        return result
+    following = progress.following(result.exercise)
+    if following is None:
+        return replace(result, why=exercise.why, next_step="nothing is left. You have built all of it.")
+    step = f"exercise {places.number(following)}, `{following}` ({progress.effort(following)})."
+    return replace(result, why=exercise.why, next_step=step, next_link=places.cell(following))
 
 
 def interrupted(exercise: Exercise, answer: Any, error: KeyboardInterrupt, seconds: float | None) -> Result:
@@ -281,14 +309,45 @@ class Hint(str):
 
 
 def hint(name: str | Callable[..., Any]) -> Hint:
-    """The next hint for an exercise: about the mistake that was made, as long as there is more to say of it; then those
-    of the exercise, gentlest first."""
+    """The next hint for an exercise: about the mistake that was made last, as long as there is more to say of it; then
+    the one that is nearest to it, if one is near; then the gentlest. After the last one it says where the solution is."""
     exercise = exercises.find(name if isinstance(name, str) else name.__name__)
     step = progress.next_step(exercise.name)
     if step is not None:
         return Hint(step)
-    index = progress.next_hint(exercise.name, len(exercise.hints))
-    return Hint(f"Hint {index + 1} of {len(exercise.hints)}: {exercise.hints[index]}")
+    made = progress.load()["mistakes"].get(exercise.name, [])
+    known = [exercise.misconceptions[m].explanation for m in made if m in exercise.misconceptions]
+    order = by_nearness(exercise.hints, " ".join(f"{e.sentence} {e.reason}" for e in known))
+    index = progress.next_hint(exercise.name, order)
+    if index is None:
+        return Hint(f"That were all {len(exercise.hints)} hints. {solution(exercise.name)}")
+    last = f" {solution(exercise.name)}" if index == order[-1] else ""
+    return Hint(f"Hint {order.index(index) + 1} of {len(exercise.hints)}: {exercise.hints[index]}{last}")
+
+
+def by_nearness(hints: Sequence[str], mistake: str) -> list[int]:
+    """The order in which hints are given: one that shares several words with the mistake comes first."""
+    words = content_words(mistake)
+    shared = [len(content_words(text) & words) for text in hints]
+    order = list(range(len(hints)))
+    if shared and max(shared) >= 3 and shared.count(max(shared)) == 1:
+        nearest = shared.index(max(shared))
+        order.remove(nearest)
+        order.insert(0, nearest)
+    return order
+
+
+def content_words(text: str) -> set[str]:
+    return {word for word in re.findall(r"[a-z_]{3,}", text.lower()) if word not in SMALL_WORDS}
+
+
+def solution(name: str) -> str:
+    """Where the solution is folded."""
+    page = places.page(name)
+    where = (
+        page or f"the book's page of chapter {places.number(name).partition('.')[0]}, exercise {places.number(name)}"
+    )
+    return f'The solution is on {where}, under "Show solution": read it, close it, and write it yourself.'
 
 
 def next_hint(name: str) -> str:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import linecache
 import re
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 from proctor.inside.observe import file_of
@@ -35,6 +37,8 @@ class Ran:
 
 
 _cells: list[Ran] = []
+listeners: list[Callable[[Ran], None]] = []
+BANNER = "qkv-missing"
 
 
 def remember(result: Any) -> None:
@@ -44,6 +48,8 @@ def remember(result: Any) -> None:
     if isinstance(text, str) and text.strip():
         _cells.append(Ran(as_python(text), result.error_before_exec or result.error_in_exec))
         del _cells[:-MOST_CELLS]
+        for hear in listeners:
+            hear(_cells[-1])
 
 
 def as_python(text: str) -> str:
@@ -66,6 +72,20 @@ def attend() -> None:
     shell = interactive()
     if shell is not None and remember not in shell.events.callbacks["post_run_cell"]:
         shell.events.register("post_run_cell", remember)
+
+
+def tell(missing: dict[str, str]) -> None:
+    """Say on top of the notebook, below the cell that imported us, what is not written yet and was asked for."""
+    from IPython.display import HTML, display
+
+    listed = ", ".join(f'<a href="{escape(link)}"><code>{escape(name)}</code></a>' for name, link in missing.items())
+    first = escape(next(iter(missing), ""))
+    text = (
+        f'<div role="status" style="border-left:5px solid #7d4e00;padding:.4rem .8rem"><b>Not written yet:</b>'
+        f" {listed}. Cells that need one of them stop with <code>NotImplementedError</code>; all others run. "
+        f'<code>skip("{first}")</code> goes on with ours.</div>'
+    )
+    display(HTML(text if missing else ""), display_id=BANNER, update=True)
 
 
 def newer_version_that_failed(name: str, answer: Any) -> Ran | None:

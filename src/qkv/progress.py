@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from proctor.examining.result import IN_WORDS, Result
-from qkv import exercises
+from proctor.report.notebook import SIGNS
+from qkv import exercises, places
 
 BAR = 20
+SKIPPED = "skipped"  # the student goes on with ours, and may come back
 
 
 def location() -> Path | None:
@@ -39,14 +41,15 @@ def course_here() -> Path | None:
 
 def load() -> dict[str, Any]:
     """What is kept; an unreadable file counts as empty, since the work itself is in the notebooks."""
+    empty: dict[str, Any] = {"states": {}, "hints": {}, "mistakes": {}, "steps": {}}
     path = location()
     if path is None or not path.exists():
-        return {"states": {}, "hints": {}, "steps": {}}
+        return empty
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
-        return {"states": dict(kept["states"]), "hints": dict(kept["hints"]), "steps": dict(kept.get("steps", {}))}
-    except (ValueError, KeyError, TypeError, OSError):
-        return {"states": {}, "hints": {}, "steps": {}}
+        return {part: dict(kept.get(part, {})) for part in empty}
+    except (ValueError, KeyError, TypeError, AttributeError, OSError):
+        return empty
 
 
 @contextmanager
@@ -66,11 +69,13 @@ def _changing() -> Iterator[dict[str, Any]]:
 
 
 def record(result: Result) -> None:
-    """Remember the state; what has once passed stays passed."""
+    """Remember the state, and which mistakes were made last; what has once passed stays passed."""
     if result.state == "fault":
         return
     with _changing() as kept:
-        if kept["states"].get(result.exercise) != "passed":
+        kept["mistakes"][result.exercise] = list(result.misconceptions)
+        before = kept["states"].get(result.exercise)
+        if before != "passed" and not (before == SKIPPED and result.state == "not_started"):
             kept["states"][result.exercise] = result.state
         steps = list(result.steps)
         if kept["steps"].get(result.exercise, {}).get("all") != steps:
@@ -87,12 +92,32 @@ def next_step(name: str) -> str | None:
         return str(known["all"][known["given"] - 1])
 
 
-def next_hint(name: str, available: int) -> int:
-    """The index of the hint to show now; the last one is repeated."""
+def skip(name: str) -> None:
+    """Remember that an exercise was left for later; what has passed stays passed."""
     with _changing() as kept:
-        index = min(int(kept["hints"].get(name, 0)), available - 1)
-        kept["hints"][name] = index + 1
-    return index
+        if kept["states"].get(name) != "passed":
+            kept["states"][name] = SKIPPED
+
+
+def next_hint(name: str, order: Sequence[int]) -> int | None:
+    """The index of the next hint, of those that are not used up, in this order; None if all are."""
+    with _changing() as kept:
+        used = kept["hints"].get(name, [])
+        used = list(range(used)) if isinstance(used, int) else list(used)
+        left = [index for index in order if index not in used]
+        if left:
+            kept["hints"][name] = [*used, left[0]]
+    return left[0] if left else None
+
+
+def following(name: str) -> str | None:
+    """The exercise to go on with after this one: the next that is not done, or the first that was left out."""
+    states, names = load()["states"], exercises.names()
+    later = names[names.index(name) + 1 :] + names[: names.index(name)]
+    done = ("passed", SKIPPED)
+    return next((n for n in later if states.get(n) not in done), None) or next(
+        (n for n in later if states.get(n) == SKIPPED), None
+    )
 
 
 @dataclass(frozen=True)
@@ -113,36 +138,68 @@ class Status:
 
     @property
     def next_exercise(self) -> str | None:
-        return next((name for _, found in self.chapters for name, state in found if state != "passed"), None)
+        states = {name: state for _, found in self.chapters for name, state in found}
+        open_ = [name for name, state in states.items() if state not in ("passed", SKIPPED)]
+        return next(iter([*open_, *(name for name, state in states.items() if state == SKIPPED)]), None)
 
     def __str__(self) -> str:
         lines = []
         for number, (stem, found) in enumerate(self.chapters, 1):
             done = sum(state == "passed" for _, state in found)
             bar = "█" * round(BAR * done / len(found)) + "░" * (BAR - round(BAR * done / len(found)))
-            lines.append(f"{number:02} {stem:12} {bar} {done} of {len(found)}")
+            skipped = sum(state == SKIPPED for _, state in found)
+            lines.append(
+                f"{number:02} {stem:12} {bar} {done} of {len(found)}" + (f", {skipped} skipped" if skipped else "")
+            )
         return "\n".join([*lines, self._next_line])
 
     @property
     def _next_line(self) -> str:
         name = self.next_exercise
-        return f"Next: {name}, in chapter {exercises.chapter_of(name)}." if name else "All exercises passed."
+        if name is None:
+            return "All exercises passed."
+        return f"Next: {name}, in chapter {exercises.chapter_of(name)} ({effort(name)})."
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(str(self))
 
     def _repr_html_(self) -> str:
         rows = []
+        current = exercises.chapter_of(self.next_exercise) if self.next_exercise else ""
         for number, (stem, found) in enumerate(self.chapters, 1):
             done = sum(state == "passed" for _, state in found)
-            details = ", ".join(f"{name}: {IN_WORDS.get(state, state)}" for name, state in found)  # type: ignore[call-overload]
-            rows.append(
-                f'<div title="{escape(details)}" style="display:flex;gap:.8em;align-items:center;margin:.2em 0">'
-                f'<span style="width:9em">{number:02} {escape(stem)}</span>'
-                f'<progress max="{len(found)}" value="{done}" aria-label="{escape(stem)}"></progress>'
-                f"<span>{done} of {len(found)}</span></div>"
+            title = f"{number:02} {places.chapter_title(stem)}"
+            items = "".join(
+                f'<li>{sign(state)} <a href="{escape(places.cell(name))}"><code>{escape(name)}</code></a> '
+                f"{escape(in_words(state))} · {escape(effort(name))}</li>"
+                for name, state in found
             )
-        return f'<div class="qkv-status">{"".join(rows)}<p>{escape(self._next_line)}</p></div>'
+            rows.append(
+                f'<details{" open" if stem == current else ""} style="margin:.2em 0">'
+                f'<summary style="cursor:pointer"><span style="display:inline-block;width:22em">{escape(title)}</span> '
+                f'<progress max="{len(found)}" value="{done}" aria-label="{escape(title)}"></progress> '
+                f'{done} of {len(found)}</summary><ul style="list-style:none;margin:.2em 0 .6em">{items}</ul></details>'
+            )
+        name = self.next_exercise
+        link = f' <a href="{escape(places.cell(name))}">Go there.</a>' if name else ""
+        return f'<div class="qkv-status">{"".join(rows)}<p>{escape(self._next_line)}{link}</p></div>'
+
+
+def sign(state: str) -> str:
+    signs: Mapping[Any, str] = {**SIGNS, SKIPPED: "↷"}
+    return signs.get(state, "?")
+
+
+def in_words(state: str) -> str:
+    words: Mapping[Any, str] = {**IN_WORDS, SKIPPED: "skipped: ours for now"}
+    return words.get(state, state)
+
+
+def effort(name: str) -> str:
+    """`about 15 minutes, ●●○`; the exercise is the one source of both."""
+    exercise = exercises.find(name)
+    stars = "●" * (exercise.difficulty or 0) + "○" * (3 - (exercise.difficulty or 0))
+    return f"about {exercise.minutes} minutes, {stars}"
 
 
 def status_text() -> str:

@@ -63,7 +63,7 @@ def start(port: int | None = None, browser: bool = True) -> int:
         stopping = stop_signals()
         book = book_server(port or DEFAULT_PORT)
         # JupyterLab first: a process that has threads should not fork
-        with Lab(first_free_port(book.server_port + 1, "JupyterLab")) as lab, book:
+        with Lab(first_free_port(book.server_port + 1, "JupyterLab"), address(book)) as lab, book:
             lab.wait_until_it_answers(stopping)
             if stopping.is_set():
                 return 0
@@ -177,8 +177,8 @@ def address(server: ThreadingHTTPServer) -> str:
 class Lab:
     """JupyterLab on the student edition, as a child process; leaving the `with` block ends it and its kernels."""
 
-    def __init__(self, port: int) -> None:
-        self.port = port
+    def __init__(self, port: int, book: str = "") -> None:
+        self.port, self.book = port, book
         self.token = secrets.token_hex(16)
         self.address = f"http://{HOST}:{port}/lab?token={self.token}"
 
@@ -223,6 +223,7 @@ class Lab:
         return {
             "JUPYTER_TOKEN": self.token,
             "JUPYTER_CONFIG_PATH": path,
+            "QKV_BOOK": self.book,  # for links from cards to the book
             "JUPYTERLAB_WORKSPACES_DIR": str(ROOT / ".qkv" / "workspaces"),  # no tabs of other projects
         }
 

@@ -123,6 +123,61 @@ def test_from_not_started_to_passed(browser: Browser, lab: serve.Lab, root: Path
         context.close()
 
 
+DIFFICULT = {
+    "setup": "import torch\nfrom torch import Tensor\nfrom qkv import check, hint, status",
+    "off by a factor": "def softmax(scores, dim):\n    return 1.01 * (scores - scores.logsumexp(dim, True)).exp()",
+    "pictures": "check(softmax)",
+    "broken": "def softmax(scores, dim):\n    return (scores",
+    "not stale": "check(softmax)",
+    "a loop": "def softmax(scores, dim):\n    i = 0\n    while i < 10:\n        pass",
+    "its card": "check(softmax)",
+    "the stub": "from qkv.going_on import stub_of\nexec(stub_of('softmax'))",
+    "used": "softmax(torch.zeros(2), 0)",
+    "skipped": "skip('softmax')",
+    "ours": "softmax(torch.zeros(2), 0)",
+    "to be reset": "reset('softmax')",
+    "end": "1",
+}
+
+
+def test_never_stuck_and_never_misled(browser: Browser, lab: serve.Lab, tmp_path: Path) -> None:
+    cells = [new_code_cell(text) for text in DIFFICULT.values()]
+    nbformat.write(new_notebook(cells=cells, metadata=METADATA), tmp_path / "notebooks" / "stuck.ipynb")
+    context = browser.new_context(viewport={"width": 1280, "height": 2400})
+    page = context.new_page()
+    try:
+        page.goto(lab.address.replace("/lab?", "/lab/tree/stuck.ipynb?"))
+        page.get_by_text("Python 3 (ipykernel) | Idle").wait_for(timeout=PATIENCE)
+        page.locator(".jp-Notebook .jp-Cell").first.click()
+        page.keyboard.press("Escape")
+        notebook = Notebook(page)
+        said = {}
+        for name in DIFFICULT:
+            if name == "end":
+                break
+            notebook.run()
+            above = notebook.active.locator("xpath=preceding-sibling::*[contains(@class, 'jp-Cell')][1]")
+            if name in ("pictures", "not stale", "its card", "skipped", "ours"):
+                said[name] = notebook.shown()
+            if name == "pictures":
+                assert above.locator("svg[role=img]").count() == 3
+        assert "Every entry of weights is off by the same factor, 1.01." in said["pictures"]
+        assert "did not get through: SyntaxError in line 2" in said["not stale"]
+        assert "passed" not in said["not stale"]
+        assert "Your code was still running after 10 s, at line" in said["its card"]
+        assert "is skipped: from here on" in said["skipped"]
+        assert "0.5000, 0.5000" in said["ours"]
+        top = page.locator(".jp-Notebook .jp-Cell").first
+        assert "Not written yet" not in top.inner_text()  # it was, until the exercise was skipped
+        stub = page.locator(".jp-Notebook .jp-Cell", has_text="write it, or skip")
+        assert stub.count() >= 1  # the cell that asked for it
+    except BaseException:
+        page.screenshot(path=tmp_path / "stuck.png")
+        raise
+    finally:
+        context.close()
+
+
 LIVE = """from qkv.figures.positions import wavelengths
 wavelengths()"""
 
@@ -182,6 +237,7 @@ def walk(page: Page, lab: serve.Lab, root: Path) -> None:
     card = notebook.shown()
     assert "passed" in card
     assert "softmax" in card
+    assert "Next: exercise 1.2, similarity_scores" in card
 
     # progress shows it
     page.keyboard.press("Escape")
@@ -190,4 +246,4 @@ def walk(page: Page, lab: serve.Lab, root: Path) -> None:
     notebook.run()
     progress = notebook.shown()
     assert f"1 of {len(exercises.chapters()['lookup'])}" in progress
-    assert "Next: similarity_scores, in chapter lookup." in progress
+    assert "Next: similarity_scores, in chapter lookup (about" in progress

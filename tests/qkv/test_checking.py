@@ -41,7 +41,7 @@ def test_from_stub_to_passed():
     assert (wrong.state, wrong.misconceptions) == ("not_yet", ("overflows",))
     assert check(notebook(RIGHT)["softmax"]).state == "passed"
     assert re.search(rf"lookup +█+░+ 1 of {IN_LOOKUP}\n", str(status()))
-    assert "Next: similarity_scores, in chapter lookup." in str(status())
+    assert "Next: similarity_scores, in chapter lookup (about 5 minutes, ●○○)." in str(status())
 
 
 def test_an_earlier_mistake_does_not_show_in_a_later_exercise():
@@ -58,9 +58,11 @@ def test_what_has_passed_stays_passed(kept):
     assert json.loads(kept.read_text())["states"] == {"softmax": "passed"}
 
 
-def test_hints_get_plainer_and_the_last_one_stays():
+def test_hints_get_plainer_and_then_the_solution_is_named():
     shown = [str(hint("softmax")) for _ in range(5)]
-    assert [text.split(":")[0] for text in shown] == [f"Hint {i} of 3" for i in (1, 2, 3, 3, 3)]
+    assert [text.split(":")[0] for text in shown[:3]] == [f"Hint {i} of 3" for i in (1, 2, 3)]
+    assert shown[3] == shown[4]
+    assert 'exercise 1.1, under "Show solution"' in shown[3]
     assert repr(hint("softmax")) == shown[-1]
 
 

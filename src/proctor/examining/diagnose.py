@@ -165,7 +165,7 @@ class Examiner:
         first = probes[next(n for n in (*values, *probes) if not agrees[n])]
         printed = seen[first.name].printed if first.name in seen else result.printed
         evidence = self._evidence(first, known.get(first.name))
-        result = replace(result, situation=first.situation, evidence=evidence, printed=printed)
+        result = replace(result, situation=first.situation, evidence=evidence, printed=printed, probe=first.name)
         mistakes = self.diagnose(known, agrees, again)
         if mistakes:
             names = tuple(m.name for m in mistakes)

@@ -60,6 +60,9 @@ class Exercise:
         hints: gentlest first.
         forbid: what may not be called here.
         points: what full agreement is worth.
+        minutes: that it takes somebody who meets it for the first time, about.
+        difficulty: 1 (a few lines that the text all but gives), 2 (one thing to find out), 3 (several at once).
+        why: what a student has won who passes it, in a sentence.
         equivalents: mutants of the reference that compute the same thing, as lint words them -> why they do.
     """
 
@@ -71,6 +74,9 @@ class Exercise:
         hints: Sequence[str],
         forbid: Iterable[Family] = (),
         points: float = 1.0,
+        minutes: int | None = None,
+        difficulty: int | None = None,
+        why: str = "",
         equivalents: Mapping[str, str] | None = None,
     ) -> None:
         self.reference = reference
@@ -79,6 +85,9 @@ class Exercise:
         self.hints = tuple(hints)
         self.forbid = tuple(forbid)
         self.points = points
+        self.minutes = minutes
+        self.difficulty = difficulty
+        self.why = why
         self.equivalents = dict(equivalents or {})
         self.probes: dict[str, Probe] = {}
         self.misconceptions: dict[str, Misconception] = {}

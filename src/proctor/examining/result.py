@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 State = Literal["passed", "not_yet", "not_started", "stopped", "fault"]
 STATES: tuple[State, ...] = ("passed", "not_yet", "not_started", "stopped", "fault")
@@ -61,6 +61,10 @@ class Result:
     line: int | None = None  # of the student's file or cell, where that is known
     located: Located | None = None  # how that line was found, where no mistake was named
     steps: tuple[str, ...] = ()  # hints about this very mistake, each a step further
+    probe: str = ""  # the one that the evidence is from
+    case: Any = field(default=None, compare=False, repr=False)  # that situation to play with, in a notebook
+    why: str = ""  # what somebody who passed has won
+    next_link: str = ""  # to what `next_step` names
     printed: str = ""  # what student code printed under the probe that the evidence is from
 
     @property
@@ -80,6 +84,7 @@ class Result:
             lines += [f"Seen on {self.situation}:"] if self.situation else []
             lines += [f"  {line}" for line in self.evidence]
         lines += [e.reason for e in self.explanations if e.reason]
+        lines += [self.why] if self.why else []
         lines += [f"Next: {self.next_step}"] if self.next_step else []
         lines += [f"Remark: {remark}" for remark in self.remarks]
         return "\n".join(lines)

@@ -9,7 +9,11 @@ import re
 from html import escape
 from pathlib import Path
 
+from torch import Tensor
+
+from proctor.examining.compare import Compared
 from proctor.examining.result import Result, State
+from proctor.report.heatmap import heat_maps
 
 STYLE = (Path(__file__).parent / "card.css").read_text(encoding="utf-8")
 
@@ -30,9 +34,16 @@ def card(result: Result, style: bool = True) -> str:
         if result.situation:
             parts.append(f'<p class="seen">Seen on {prose(result.situation)}:</p>')
         parts.append(f"<pre>{escape(chr(10).join(result.evidence))}</pre>")
+    if result.case is not None:
+        parts.append(pictures(result))
     parts += [f'<p class="reason">{prose(e.reason)}</p>' for e in result.explanations if e.reason]
+    if result.why:
+        parts.append(f'<p class="reason">{prose(result.why)}</p>')
     if result.next_step:
-        parts.append(f'<p class="next">Next: {prose(result.next_step)}</p>')
+        step = prose(result.next_step)
+        if result.next_link:
+            step = f'<a href="{escape(result.next_link)}">{step}</a>'
+        parts.append(f'<p class="next">Next: {step}</p>')
     parts += [f'<p class="remark">Remark: {prose(remark)}</p>' for remark in result.remarks]
     if result.printed:
         printed = escape(result.printed.rstrip())
@@ -42,6 +53,19 @@ def card(result: Result, style: bool = True) -> str:
     body = "".join(parts)
     head = f"<style>{STYLE}</style>" if style else ""
     return f'{head}<div class="proctor-card {result.state}" role="status">{body}</div>'
+
+
+def pictures(result: Result) -> str:
+    """The first tensor that differs, beside the one that was expected."""
+    yours, expected = result.case.yours, result.case.expected
+    for name, wanted in expected.items():
+        if name in yours and not same(yours[name], wanted):
+            return heat_maps(name, yours[name], wanted)
+    return ""
+
+
+def same(yours: Tensor, expected: Tensor) -> bool:
+    return Compared(expected).excess(Compared(yours)) <= 1.0
 
 
 def prose(text: str) -> str:

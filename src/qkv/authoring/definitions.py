@@ -32,14 +32,14 @@ def definition(module: Path, name: str) -> Definition:
     source = module.read_text(encoding="utf-8")
     for node in ast.parse(source).body:
         if isinstance(node, Function | ast.ClassDef) and node.name == name:
-            cut = _Cutter(source.splitlines())
+            cut = _Cutter(source.splitlines(), name)
             return Definition(name, cut.solved(node), cut.stub(node))
     raise AuthoringError(f"{module.as_posix()} defines no function or class {name}; the chapter has it as an exercise.")
 
 
 class _Cutter:
-    def __init__(self, lines: list[str]) -> None:
-        self.lines = lines
+    def __init__(self, lines: list[str], exercise: str) -> None:
+        self.lines, self.exercise = lines, exercise
 
     def text(self, first: int, last: int) -> str:
         """Lines first … last, counted from 1, both included."""
@@ -64,7 +64,7 @@ class _Cutter:
 
     def function_stub(self, node: Function) -> str:
         indent = " " * (node.col_offset + 4)
-        return f"{self.head(node)}\n{indent}raise NotImplementedError"
+        return f"{self.head(node)}\n{indent}raise NotImplementedError(\"write it, or skip('{self.exercise}')\")"
 
     def class_stub(self, node: ast.ClassDef) -> str:
         parts = [self.head(node)]

@@ -33,6 +33,7 @@ def _edition(course: Course, chapter: Chapter, parts: list[Part], solved: bool) 
     plain = plain_markdown(course, chapter, parts)
     ids = Ids()
     cells = []
+    met_exercise = False
     if solved:
         note = (
             f"> **Solved edition.** Every exercise is filled in and every cell has been run. "
@@ -47,8 +48,12 @@ def _edition(course: Course, chapter: Chapter, parts: list[Part], solved: bool) 
             metadata = _metadata(part.tags)
             if solved and (asserts := {claim.id: list(claim.asserted) for claim in part.claims if claim.asserted}):
                 metadata["asserts"] = asserts  # for nbval, on whatever machine it runs
+            if not solved and met_exercise:
+                # a Run All goes on behind a cell that waits for an exercise: JupyterLab and nbclient know this tag
+                metadata.setdefault("tags", []).append("raises-exception")
             cells.append(new_code_cell(part.source, id=ids.of(part.source), metadata=metadata))
         else:
+            met_exercise = True
             name = part.name
             code = part.definition.solved if solved else part.definition.stub
             cells.append(new_markdown_cell(_card(part), id=ids.named(f"exercise-{name}")))
@@ -77,7 +82,7 @@ def _card(task: Task) -> str:
         f"> **Exercise {task.number}: `{task.name}`** ({task.worth})",
         ">",
         f"> Replace `raise NotImplementedError`, run the cell, then run `{task.check}`. "
-        f'Stuck? `hint("{task.name}")` gives a nudge.',
+        f'Stuck? `hint("{task.name}")` gives a nudge, `skip("{task.name}")` goes on with ours.',
     ]
     if task.forbidden:
         lines[-1] += f" {task.forbidden}"

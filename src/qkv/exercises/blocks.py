@@ -21,6 +21,9 @@ Seen = dict[str, Any]
 gate = Exercise(
     gelu,
     section="GELU",
+    minutes=10,
+    difficulty=1,
+    why="The gate of BERT and GPT-2, and two formulas for it that differ in the fourth digit.",
     hints=[
         "x times the probability that a standard normal number is below x. What is that at 0? At 100? At -100?",
         "The distribution function of the normal is written with the error function: `torch.erf`.",
@@ -159,6 +162,9 @@ def multiplied_by_the_root(x: Tensor) -> Tensor:
 feeding = Exercise(
     FeedForward,
     section="Feed-forward",
+    minutes=10,
+    difficulty=1,
+    why="Two thirds of the parameters of a layer are here, and no word sees another one.",
     hints=[
         "Three steps: expand, gate, project. Which attribute is which?",
         "`self.activation` is a function: call it on what `self.up` made.",
@@ -360,6 +366,9 @@ class ActivatedAtTheStart(FeedForward):
 thinning = Exercise(
     dropout,
     section="Dropout",
+    minutes=15,
+    difficulty=2,
+    why="Scaling by what is kept makes training and use agree on average.",
     hints=[
         "Draw one random number for each entry, with exactly the call that the docstring gives.",
         "A fraction 1 - p survives. By how much must the survivors grow so that the mean stays?",
@@ -564,6 +573,9 @@ def enlarged_by_what_survived(x: Tensor, p: float, generator: torch.Generator) -
 encoding = Exercise(
     EncoderLayer,
     section="The encoder layer",
+    minutes=15,
+    difficulty=2,
+    why="Attention mixes words, the network thinks about each: this pair is repeated to the top.",
     hints=[
         "Two sublayers, each of them: normalise, work, add. In which order?",
         "In self-attention query, key and value are the same tensor: the normalised one.",
@@ -871,6 +883,9 @@ class TanhInside(EncoderLayer):
 decoding = Exercise(
     DecoderLayer,
     section="The decoder layer",
+    minutes=20,
+    difficulty=3,
+    why="Three sublayers: what was said, what was read, and what to make of both.",
     hints=[
         "Three sublayers, each of them: normalise, work, add. Which one meets the memory?",
         "In cross-attention the decoder asks: its normalised stream is the query, the memory is key and value.",

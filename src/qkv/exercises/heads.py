@@ -38,6 +38,9 @@ def if_it_runs(look: Callable[[], Seen]) -> Seen:
 split_exercise = Exercise(
     split_heads,
     section="Cutting columns, not tokens",
+    minutes=10,
+    difficulty=2,
+    why="Heads cost nothing extra: they are the same numbers, seen in another shape.",
     hints=[
         "Take one token. Its d_model numbers become n_heads rows of d_head numbers; no other token is touched.",
         "Two steps: first cut the last dimension into (head, d_head), then put the dimensions into the order that is "
@@ -231,6 +234,9 @@ def heads_in_reverse(x: Tensor, n_heads: int) -> Tensor:
 merge_exercise = Exercise(
     merge_heads,
     section="And back again",
+    minutes=5,
+    difficulty=1,
+    why="The way back has to undo the split exactly, or heads are mixed up without an error.",
     hints=[
         "Undo the two steps of split_heads, the last one first.",
         "Before the last two dimensions can become one, `head` and `d_head` must stand side by side.",
@@ -409,6 +415,9 @@ def wrong_pair_turned(x: Tensor) -> Tensor:
 multi_head_exercise = Exercise(
     MultiHeadAttention,
     section="The whole layer",
+    minutes=30,
+    difficulty=3,
+    why="The layer that all later chapters build on: encoder, decoder and cross-attention use it unchanged.",
     hints=[
         "Four lines are enough: project, split, attend, mix. You have built the parts of the middle two.",
         "Which of the three inputs goes through which projection? query, key and value may all be different tensors.",
@@ -1010,6 +1019,9 @@ def scores_of(q: Tensor, k: Tensor, mask: Tensor | None) -> Tensor:
 parameters_exercise = Exercise(
     attention_parameters,
     section="What a head costs",
+    minutes=5,
+    difficulty=1,
+    why="The count does not depend on the number of heads: what heads cost is width, and not parameters.",
     hints=[
         "One nn.Linear from a to b numbers: how many weights, how many biases?",
         "Count one head's query projection: how wide is it on the input's side, how wide on the output's? Then all "
@@ -1190,6 +1202,9 @@ def one_head_alone(d_model: int, n_heads: int, bias: bool = True) -> int:
 similarity_exercise = Exercise(
     head_similarity,
     section="How alike are two heads?",
+    minutes=15,
+    difficulty=2,
+    why="It shows whether heads have learned different things, which nothing in the loss asks of them.",
     hints=[
         "Start with two rows: one query's weights in head g and in head h. What is the cosine of the angle between "
         "them?",

@@ -46,6 +46,9 @@ def in_sixtyfourths(x: Tensor) -> Tensor:
 softmax_exercise = Exercise(
     softmax,
     section="From scores to weights",
+    minutes=10,
+    difficulty=1,
+    why="Every attention weight of this course is made by these two lines; on them rests that nothing overflows.",
     hints=[
         "What must be true of the weights, whatever the scores are? Two properties; write them down first.",
         "`exp` makes every number positive. What should each row then be divided by? Look at the shape of that "
@@ -394,6 +397,9 @@ def overflow_patched(scores: Tensor, dim: int) -> Tensor:
 scores_exercise = Exercise(
     similarity_scores,
     section="Comparing every query with every key",
+    minutes=5,
+    difficulty=1,
+    why="One matrix product compares every query with every key: that is why attention runs well on a GPU.",
     hints=[
         "Write the shapes beside the names: q is (..., query, d_k), k is (..., key, d_k). Which shape should come out?",
         "In a matrix product the inner sizes meet and vanish. Here d_k should vanish: how must k be turned?",
@@ -606,6 +612,9 @@ def weights_already(q: Tensor, k: Tensor) -> Tensor:
 lookup_exercise = Exercise(
     soft_lookup,
     section="The soft lookup",
+    minutes=5,
+    difficulty=1,
+    why="This is attention. The rest of the course makes it stable, plural, and aware of order.",
     hints=[
         "Three steps: compare, weigh, average. You have built the first two.",
         "One query's weights over all keys should sum to 1. Along which dimension of (query, key) is that?",
@@ -900,6 +909,9 @@ def plain_average(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
 self_attention_exercise = Exercise(
     SelfAttention,
     section="Self-attention",
+    minutes=15,
+    difficulty=2,
+    why="Queries, keys and values are now learned from the same words: the sentence looks itself up.",
     hints=[
         "Queries, keys and values are three different views of the same x. Which attribute makes which view?",
         "You have built the lookup already: it takes queries, keys and values.",

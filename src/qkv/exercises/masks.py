@@ -35,6 +35,9 @@ FLOATING = ("gradients", *(f"in_{str(dtype).removeprefix('torch.')}" for dtype i
 causal = Exercise(
     causal_mask,
     section="The causal mask",
+    minutes=5,
+    difficulty=1,
+    why="No word sees the next one: only so can all positions of a sentence be trained at once.",
     hints=[
         "Write the table for n = 3 by hand: three rows, one for each query. Which keys may query 0 see?",
         "Row i belongs to query i, column j to key j. What must hold between i and j?",
@@ -210,6 +213,9 @@ def nothing_hidden(n: int) -> Tensor:
 padding = Exercise(
     padding_mask,
     section="The padding mask",
+    minutes=5,
+    difficulty=1,
+    why="Sentences of different lengths share a batch, and the filling must not be heard.",
     hints=[
         "A sequence of length 3 in a batch of width 5: which of the positions 0 … 4 are real?",
         "Compare the positions (length,) with the lengths (batch,). Which one needs another dimension, and where?",
@@ -383,6 +389,9 @@ def padding_as_whole_numbers(mask: Tensor) -> Tensor:
 combining = Exercise(
     combine_masks,
     section="Combining masks",
+    minutes=10,
+    difficulty=2,
+    why="What may be seen is what every mask allows; broadcasting does the rest.",
     hints=[
         "A key is visible only if no mask hides it. Which logical operation is that?",
         "(batch, 1, key) and (query, key) broadcast to (batch, query, key) by themselves.",
@@ -595,6 +604,9 @@ MASKED_SOFTMAX = Family.of("torch's own masked softmax", "masked_softmax")
 softmax_of_allowed = Exercise(
     masked_softmax,
     section="A softmax with a mask",
+    minutes=15,
+    difficulty=2,
+    why="A row in which nothing may be seen is where many published implementations give NaN.",
     hints=[
         "Hide before you weigh: which score becomes the weight 0 after the exponential?",
         "If a row hides everything its largest score is -inf, and -inf - (-inf) is NaN. "
@@ -969,6 +981,9 @@ def hidden_in_place(scores: Tensor, mask: Tensor) -> Tensor:
 zeroing = Exercise(
     zero_padding,
     section="Zeroing padding",
+    minutes=10,
+    difficulty=2,
+    why="What stands behind the end of a sentence should not leak into what comes after.",
     hints=[
         "Which positions of sequence b are padding, in terms of lengths[b]?",
         "`padding_mask` gives (batch, 1, seq). x is (batch, seq, d_model): along which dimension should the mask run?",
@@ -1135,6 +1150,9 @@ def the_first_length_for_all(lengths: Tensor) -> Tensor:
 crossing = Exercise(
     cross_attention,
     section="Cross-attention",
+    minutes=15,
+    difficulty=2,
+    why="Queries from one sequence, keys and values from another: how a decoder reads its source.",
     hints=[
         "The decoder asks, the memory answers. Who gives the queries?",
         "What is looked up, and what is returned, comes from the same place.",
@@ -1369,6 +1387,9 @@ def everything_together(decoder: Tensor, memory: Tensor, attend: Any, memory_mas
 pooling = Exercise(
     masked_mean,
     section="Pooling over padding",
+    minutes=10,
+    difficulty=1,
+    why="An average over real words only; with the filling in it, long batches would change short sentences.",
     hints=[
         "A mean is a sum divided by a count. Which of the two does padding spoil? Both?",
         "Zero the padding, sum over positions, and divide: by how many?",

@@ -36,6 +36,9 @@ def ones_in_turn(seed: str) -> list[tuple[int, ...]]:
 layer = Exercise(
     layer_norm,
     section="Layer norm, forward",
+    minutes=10,
+    difficulty=1,
+    why="It keeps every vector at one scale, whatever the layers before it do.",
     hints=[
         "Take one vector and a pencil: what are its mean and its variance? What do you do with each?",
         "Mean and variance belong to a vector: both are taken over the last dimension. Keep it, and they broadcast.",
@@ -285,6 +288,9 @@ LAYER_NORM_BACKWARD = Family.of(
 backward = Exercise(
     layer_norm_backward,
     section="Layer norm, backward",
+    minutes=30,
+    difficulty=3,
+    why="You have now seen where the two projections in its gradient come from, which autograd hides.",
     hints=[
         "Start with what is easy: y = gamma·u + beta. What are the gradients with respect to beta, gamma, and u?",
         "u does not change when x is shifted, nor (nearly) when it is stretched. "
@@ -553,6 +559,9 @@ def eps_fixed_on_the_way_back(grad: Tensor, x: Tensor, gamma: Tensor, eps: float
 batch = Exercise(
     batch_norm,
     section="Batch norm",
+    minutes=15,
+    difficulty=2,
+    why="The same formula over another axis: here examples of a batch change one another.",
     hints=[
         "Layer norm takes a row at a time, batch norm a column: which dimension is the batch?",
         "In training mode the statistics are those of this very batch; no running averages.",
@@ -718,6 +727,9 @@ def eps_always_the_same(x: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1e-
 rms = Exercise(
     rms_norm,
     section="RMS norm",
+    minutes=5,
+    difficulty=1,
+    why="Half of the work of LayerNorm; most large models of today do without the mean.",
     hints=[
         "Root, mean, square: read the name from right to left.",
         "Nothing is centred and nothing is shifted: there is no mean to subtract and no beta to add.",
@@ -1001,6 +1013,9 @@ def look_at(exercise: Exercise) -> None:
 pre = Exercise(
     PreNorm,
     section="Before or after",
+    minutes=10,
+    difficulty=2,
+    why="The stream stays untouched from bottom to top: gradients have a straight way back.",
     hints=[
         "Two ways lead through the block: one around the sublayer, one through it. Which of them meets the norm?",
         "The way around stays untouched: what is added at the end is x itself.",
@@ -1124,6 +1139,9 @@ class WaysExchanged(PreNorm):
 post = Exercise(
     PostNorm,
     section="Before or after",
+    minutes=10,
+    difficulty=2,
+    why="The order of 2017: it needs a warm-up, as the next experiment shows.",
     hints=[
         "First the sum, then the norm: what does the sublayer read?",
         "The norm comes last, over x and the sublayer's answer together.",

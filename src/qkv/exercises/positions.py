@@ -61,6 +61,9 @@ COARSER = "the same to the precision of float32 at the positions looked at; answ
 sinusoids_exercise = Exercise(
     sinusoidal_positions,
     section="A row of clocks",
+    minutes=20,
+    difficulty=2,
+    why="Attention by itself does not know order; these waves tell it without a parameter.",
     hints=[
         "Begin with one pair of columns. For i = 0 the angle is t itself: what stands in columns 0 and 1 of row 3?",
         "All angles at once are a table (length, d_model/2): a column of positions times a row of frequencies.",
@@ -284,6 +287,9 @@ def the_columns_number_for_i(length: int, d_model: int, base: float = 10000.0) -
 shift_exercise = Exercise(
     shift_matrix,
     section="One matrix moves every clock",
+    minutes=15,
+    difficulty=3,
+    why="A step along the sequence is a rotation: so a distance can be read off by a linear layer.",
     hints=[
         "Let d_model be 2: position t has the code (sin t, cos t). Which addition theorems give sin(t+k) and cos(t+k)?",
         "Read the two lines as a 2 × 2 matrix times (sin t, cos t). Where does the minus stand?",
@@ -469,6 +475,9 @@ def the_distance_without_its_sign(k: int, d_model: int, base: float = 10000.0) -
 rotate_exercise = Exercise(
     rotate,
     section="Turn the query and the key",
+    minutes=20,
+    difficulty=2,
+    why="RoPE: the score of two rotated vectors depends on their distance alone. Most recent models use it.",
     hints=[
         "Begin with one vector of width 2 at position 3. By which angle does it turn, and where does (1, 0) end?",
         "The angles are a table (seq, d/2) and fit beside x[..., 0::2], whatever dimensions come before.",
@@ -782,6 +791,9 @@ def added_instead_of_turned(x: Tensor, positions: Tensor, base: float = 10000.0)
 relative_exercise = Exercise(
     relative_scores,
     section="A vector for every distance",
+    minutes=20,
+    difficulty=3,
+    why="Distances instead of places: what is learned at one place holds at every other.",
     hints=[
         "Draw the table of i - j for three queries and five keys, clipped to -m … m. Which rows of `table` are those?",
         "An index into `table` may not be negative: there is a + m. Where is the row of distance 0?",
@@ -1026,6 +1038,9 @@ def only_without_a_batch(q: Tensor, k: Tensor) -> Tensor:
 bucket_exercise = Exercise(
     relative_bucket,
     section="Buckets for far distances",
+    minutes=20,
+    difficulty=3,
+    why="Near distances exactly and far ones roughly: how T5 gets along with few parameters.",
     hints=[
         "Take the sign away first: which half of the buckets is decided by it, and distance 0 belongs to which half?",
         "With 32 buckets a side has 16: eight for the sizes 0 … 7, eight for everything beyond.",
@@ -1273,6 +1288,9 @@ def buckets_for_the_past_only(distance: Tensor, n_buckets: int = 32, max_distanc
 alibi_exercise = Exercise(
     alibi_bias,
     section="A price for every step back",
+    minutes=10,
+    difficulty=2,
+    why="A penalty that grows with distance needs no table, and goes on beyond the length of training.",
     hints=[
         "First the table of steps back, i - j, for one head. What stands on its diagonal, and what above it?",
         "For n = 8 the slopes are 1/2, 1/4, …, 1/256. Which exponents does that need? And for n = 4?",
@@ -1480,6 +1498,9 @@ def rows_and_columns_exchanged(slopes: Tensor, steps_back: Tensor) -> Tensor:
 pieces_exercise = Exercise(
     piece_kinds,
     section="Pieces of words",
+    minutes=10,
+    difficulty=2,
+    why="It shows which part of a score speaks of words and which of places.",
     hints=[
         "Which kind can you tell from a piece alone, without its neighbours?",
         'Whether "trans" is a whole word depends on a neighbour. On which one?',

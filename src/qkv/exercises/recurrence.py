@@ -29,6 +29,9 @@ Seen = dict[str, Any]
 rnn = Exercise(
     rnn_step,
     section="One step of an RNN",
+    minutes=10,
+    difficulty=1,
+    why="One vector has to carry all that was read: that is the bottleneck which attention removed.",
     hints=[
         "Write the shapes: x (..., d_in), w_x (d_in, d), h (..., d), w_h (d, d). Which products give (..., d)?",
         "Input and memory are added before they are squashed, the bias with them.",
@@ -217,6 +220,9 @@ def matrices_only(x: Tensor, h: Tensor, w_x: Tensor, w_h: Tensor, b: Tensor) -> 
 lstm = Exercise(
     lstm_step,
     section="One step of an LSTM",
+    minutes=15,
+    difficulty=2,
+    why="Gates and a sum instead of a product: why gradients last longer here.",
     hints=[
         "One matrix product gives all four gates at once: 4·d columns, in the order i, f, g, o.",
         "Gates say how much, so they lie between 0 and 1. The candidate g says what, so it may be negative.",
@@ -455,6 +461,9 @@ def one_batch_of_cells_only(x: Tensor, h: Tensor, c: Tensor, w_x: Tensor, w_h: T
 copying = Exercise(
     delayed_copy,
     section="A task of pure memory",
+    minutes=10,
+    difficulty=1,
+    why="A task in which nothing but memory helps, so that it measures memory.",
     hints=[
         "Draw the inputs with exactly the call that the docstring gives.",
         "Write inputs 5 6 7 8 and delay 2: what are the targets?",
@@ -649,6 +658,9 @@ def vocabulary_one_larger(batch: int, length: int, delay: int, vocab: int, gener
 vanishing = Exercise(
     gradient_by_distance,
     section="How far a gradient reaches",
+    minutes=15,
+    difficulty=2,
+    why="It measures how far back a model can learn, instead of asserting it.",
     hints=[
         "One step back: what is the Jacobian of tanh(… + h @ w_h) with respect to h? The slope of tanh is 1 - tanh².",
         "Several steps back: multiply the Jacobians. Which state's slope belongs to which step?",
@@ -869,6 +881,9 @@ ZIP = "layers = zip(kernel_sizes, dilations"
 seeing = Exercise(
     receptive_field,
     section="How far a convolution sees",
+    minutes=10,
+    difficulty=2,
+    why="It says how many layers of convolution a distance costs; attention takes one.",
     hints=[
         "One layer with a kernel of 3 sees 3 inputs. How many more does a second such layer add?",
         "A layer adds the distance between its first and its last tap.",
@@ -1021,6 +1036,9 @@ def half_a_kernel_on_each_side(kernel_sizes: Sequence[int], dilations: Sequence[
 travelling = Exercise(
     path_length,
     section="How far a signal travels",
+    minutes=15,
+    difficulty=2,
+    why="The table of the paper, computed: how many steps lie between two words.",
     hints=[
         "From the first of five positions to the last: how many times does an RNN pass its state on?",
         "In attention every position looks at every other directly.",

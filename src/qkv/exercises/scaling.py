@@ -41,6 +41,9 @@ def one_of_each(**sizes: int) -> list[tuple[str, list[int]]]:
 variance_exercise = Exercise(
     score_variance,
     section="How far a score scatters",
+    minutes=10,
+    difficulty=1,
+    why="It says how large scores get before anything is learned, and so what they have to be divided by.",
     hints=[
         "Start with d = 1 and mean 0: the score is one product. What is the average of its square?",
         "The products of different components are independent. What happens to variances when independent numbers are "
@@ -267,6 +270,9 @@ def average_of_the_square(d: int, sigma: float, mean: float = 0.0) -> float:
 jacobian_exercise = Exercise(
     softmax_jacobian,
     section="What the softmax passes back",
+    minutes=15,
+    difficulty=2,
+    why="Where a weight is near 0 or 1 its row of this matrix vanishes, and learning stops there.",
     hints=[
         "Do it on paper for two scores: p₁ = exp(s₁) / (exp(s₁) + exp(s₂)). Differentiate p₁ by s₁ and by s₂, and "
         "write both results with p₁ and p₂ alone.",
@@ -469,6 +475,9 @@ def one_row_at_a_time(p: Tensor) -> Tensor:
 entropy_exercise = Exercise(
     attention_entropy,
     section="How many keys does a row listen to?",
+    minutes=10,
+    difficulty=2,
+    why="One number that tells whether a head looks at one word or at all of them.",
     hints=[
         "Entropy is an average, weighted by the weights themselves. What is averaged?",
         "Check two rows on paper: [1, 0] should give 0, and [½, ½] should give log 2 ≈ 0.693. Does the sign of yours "
@@ -733,6 +742,9 @@ def over_the_queries(weights: Tensor) -> Tensor:
 attention_exercise = Exercise(
     scaled_dot_product_attention,
     section="Scaled dot-product attention",
+    minutes=15,
+    difficulty=2,
+    why="The formula of the paper: every model that you know by name computes this in every layer.",
     hints=[
         "Write each tensor's shape beside it. Which product gives (query, key), and what is to be done with it before "
         "the softmax?",

@@ -29,6 +29,9 @@ Seen = dict[str, Any]
 schedule = Exercise(
     noam_rate,
     section="A rate that rises, then falls",
+    minutes=10,
+    difficulty=1,
+    why="Without the warm-up the post-norm model of this chapter does not train.",
     hints=[
         "Two curves: one rises in proportion to the step, one falls with its root. Where do they meet?",
         "Before they meet the rising one is smaller, after it the falling one. Which function of two numbers is that?",
@@ -181,6 +184,9 @@ def width_without_its_root(step: int, d_model: int, warmup: int) -> float:
 stepping = Exercise(
     adam_step,
     section="Adam by hand",
+    minutes=15,
+    difficulty=2,
+    why="Every parameter has a step of its own size; the correction matters in the first steps only.",
     hints=[
         "Update the two running means first; the step uses the new ones.",
         "After one step m is (1 - β₁)·grad, much too small. By what must it be divided to give grad back?",
@@ -457,6 +463,9 @@ def means_of_the_step_before(
 smoothing = Exercise(
     label_smoothing_loss,
     section="Label smoothing",
+    minutes=20,
+    difficulty=2,
+    why="The model is asked to be right and not too sure, which costs perplexity and may gain accuracy.",
     hints=[
         "Write the target distribution for K = 4 and ε = 0.2: what does the right class get, what do the others?",
         "The cross-entropy with it splits in two: a part for the right class, and a mean over all classes.",
@@ -730,6 +739,9 @@ def one_batch_dimension_only(
 accumulating = Exercise(
     accumulate_gradients,
     section="One batch in several pieces",
+    minutes=15,
+    difficulty=2,
+    why="Large batches on a small machine; the weights decide whether they are the same.",
     hints=[
         "`.backward()` adds to .grad. What must happen before the first batch, and what not between batches?",
         "The mean over all tokens is the sum of all losses over the sum of all counts. When do you know the second?",
@@ -993,6 +1005,9 @@ def last_batch_left_out(model: nn.Module, loss_sum: Any, batches: Any) -> float:
 clipping = Exercise(
     clip_gradients,
     section="Clipping",
+    minutes=10,
+    difficulty=2,
+    why="One bad batch cannot throw the model away, and the direction stays what it was.",
     hints=[
         "All gradients together are one long vector. What is its length?",
         "If it is short enough nothing happens; else every gradient is multiplied by the same number. Which?",
@@ -1198,6 +1213,9 @@ def lengths_added(grads: Sequence[Tensor], max_norm: float) -> Any:
 scaling = Exercise(
     scaled_backward,
     section="Loss scaling",
+    minutes=15,
+    difficulty=2,
+    why="Small gradients survive float16, and a step with an overflow is left out.",
     hints=[
         "Multiply the loss, not the gradients: what is 0 already cannot be enlarged.",
         "Where do you divide again? In float16 the number would be lost a second time.",

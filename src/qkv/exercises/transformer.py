@@ -26,6 +26,9 @@ EMBEDDED = "return table[ids] * math.sqrt(table.shape[{dim}]) + positions[:ids.s
 embedding = Exercise(
     embed,
     section="From ids to vectors",
+    minutes=10,
+    difficulty=1,
+    why="Words and places enter the stream here, at scales that have to fit each other.",
     hints=[
         "A token's vector is a row of the table: indexing with ids gives all of them at once.",
         "The rows are small, the positions are not. By what are the rows multiplied?",
@@ -179,6 +182,9 @@ def a_batch_of_sequences_only(ids: Tensor, table: Tensor, positions: Tensor) -> 
 shifting = Exercise(
     shift_right,
     section="Shifting the target",
+    minutes=5,
+    difficulty=1,
+    why="The decoder is asked for each next word; shifted by one, the answer is not in the question.",
     hints=[
         "The decoder should say 5 6 7. What has it read when it says 5? When it says 7?",
         "One column comes in at the front, one goes out at the end.",
@@ -315,6 +321,9 @@ def ids_as_floats(targets: Tensor, bos: int) -> Tensor:
 machine = Exercise(
     Transformer,
     section="The encoder-decoder",
+    minutes=45,
+    difficulty=3,
+    why="The whole model of 2017, of parts that you built.",
     points=3.0,
     hints=[
         "Three methods, each of a few lines: embed, go through the layers, normalise once at the end.",
@@ -624,6 +633,9 @@ class RowsNotEnlarged(Transformer):
 greedy = Exercise(
     greedy_decode,
     section="Greedy decoding",
+    minutes=15,
+    difficulty=2,
+    why="A model gives probabilities; somebody has to say a word. This is the simplest way.",
     hints=[
         "The prefix starts with bos and grows by one token a step. What is asked in each step?",
         "Two reasons to stop: eos was said, or the answer is long enough.",
@@ -830,6 +842,9 @@ def start_left_out_of_the_prefix(bos: int, ids: list[int]) -> list[int]:
 beaming = Exercise(
     beam_search,
     section="Beam search",
+    minutes=30,
+    difficulty=3,
+    why="Keeping a few prefixes finds likelier sentences, which are not always better ones.",
     points=2.0,
     hints=[
         "A hypothesis is a list of ids and a sum. One step: extend each by every token, keep the best.",

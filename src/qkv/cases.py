@@ -1,0 +1,82 @@
+"""`check(f).case`: the situation of the evidence to play with: its inputs, your result, the expected one.
+
+The numbers are the notebook's own, which everybody has; those of a graded run are drawn anew and stay secret.
+"""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor
+
+from proctor import Examiner
+from proctor.examining.patience import at_most
+from proctor.inside.inputs import Replay, drawing
+from proctor.inside.observe import fresh_state, observe
+from proctor.inside.running import listening
+
+
+@dataclass(frozen=True)
+class Case:
+    """One situation in which an answer differs.
+
+    Args:
+        inputs: the arguments of the last call, by name. For a class, those of calling the module.
+        yours, expected: results by the names of the evidence.
+    """
+
+    situation: str
+    inputs: dict[str, Any]
+    yours: dict[str, Tensor]
+    expected: dict[str, Tensor]
+
+    def __repr__(self) -> str:
+        def shapes(values: dict[str, Any]) -> str:
+            return ", ".join(f"{n} {tuple(v.shape) if isinstance(v, Tensor) else v!r}" for n, v in values.items())
+
+        return (
+            f"Case on {self.situation}\n  inputs: {shapes(self.inputs)}\n  yours: {shapes(self.yours)}\n"
+            f"  expected: {shapes(self.expected)}"
+        )
+
+
+def case_of(examiner: Examiner, answer: Any, probe_name: str, seconds: float | None) -> Case | None:
+    """The case of one probe; None if the answer gave no tensors there."""
+    probe = examiner.exercise.probes.get(probe_name)
+    if probe is None:
+        return None
+    expected = examiner.expected[probe_name].observation.values
+    with drawing(Replay(examiner.draws)), fresh_state(), listening(), at_most(seconds):
+        seen = observe(probe.function, answer).values
+        inputs: dict[str, Any] = {}
+        observe(probe.function, recorded(examiner.exercise.reference, inputs))
+    if seen is None or expected is None:
+        return None
+    return Case(probe.situation, inputs, dict(seen), dict(expected))
+
+
+def recorded(reference: Any, inputs: dict[str, Any]) -> Any:
+    """The reference, which notes what it is called with."""
+    signature = inspect.signature(getattr(reference, "forward", reference))
+
+    def note(*args: Any, **options: Any) -> None:
+        inputs.clear()
+        inputs.update(signature.bind(*args, **options).arguments)
+        inputs.pop("self", None)
+
+    if isinstance(reference, type):
+
+        def call(self: Any, *args: Any, **options: Any) -> Any:
+            note(self, *args, **options)
+            return super(watched, self).__call__(*args, **options)
+
+        watched: Any = type(reference.__name__, (reference,), {"__call__": call})
+        return watched
+
+    def function(*args: Any, **options: Any) -> Any:
+        note(*args, **options)
+        return reference(*args, **options)
+
+    return function

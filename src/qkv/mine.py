@@ -1,0 +1,49 @@
+"""Your own parts, as soon as they pass: `from qkv.mine import MultiHeadAttention`.
+
+What you import here is the answer in your notebook if it passes its check now, and ours if not; a line says which.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from proctor.inside.running import Cell, listening, run_cells
+from proctor.marking.answers import Answers
+from proctor.marking.extraction import extract
+from proctor.marking.submissions import read
+from qkv import exercises, places, progress
+from qkv.assignments import SETUP
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("_") or name not in exercises.names():
+        raise AttributeError(f"qkv.mine has the parts that exercises build, and {name} is none of them")
+    notebook = places.notebook(exercises.chapter_of(name))
+    own = passed_in(name, notebook)
+    if own is None:
+        print(f"{name} is ours: there is none of yours that passes in {notebook}.")
+        return exercises.find(name).reference
+    print(f"{name} is yours, from {notebook}.")
+    return own
+
+
+def passed_in(name: str, notebook: str) -> Any | None:
+    """The answer that a notebook of this course has, if it passes; None if there is none, or it does not."""
+    from qkv.checking import _examiner, judged
+
+    course = progress.course_here()
+    path = Path(course or ".") / "notebooks" / notebook
+    if course is None or not path.is_file():
+        return None
+    answers = Answers([extract(read(path.name, path))])
+    if not answers.makes(0, name):
+        return None
+    names: dict[str, Any] = {"__name__": "mine"}
+    with listening():
+        run_cells([Cell("setup", SETUP), *answers.slice(0, (name,)).cells()], names)
+    own = names.get(name)
+    try:
+        return own if callable(own) and judged(name, own, _examiner(name), 10.0).state == "passed" else None
+    except KeyboardInterrupt:  # it takes for ever
+        return None

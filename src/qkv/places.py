@@ -1,0 +1,44 @@
+"""Where an exercise stands: its number, its cell in JupyterLab, its place in the book."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from qkv import exercises
+
+BOOK = "QKV_BOOK"  # the address at which `qkv start` serves the book
+
+
+def number(name: str) -> str:
+    """`1.2` for the second exercise of chapter 1."""
+    stem = exercises.chapter_of(name)
+    return f"{chapter_number(stem)}.{[e.name for e in exercises.chapters()[stem]].index(name) + 1}"
+
+
+def chapter_number(stem: str) -> int:
+    return list(exercises.chapters()).index(stem) + 1
+
+
+def chapter_title(stem: str) -> str:
+    """`Soft lookup`, from the first words of the chapter's exercises; its stem if they do not say."""
+    documented = (sys.modules[f"qkv.exercises.{stem}"].__doc__ or "").partition("\n")[0]
+    title = documented.partition(":")[2].strip().rstrip(".")
+    return title[:1].upper() + title[1:] or stem
+
+
+def notebook(stem: str) -> str:
+    return f"{chapter_number(stem):02}_{stem}.ipynb"
+
+
+def cell(name: str) -> str:
+    """A link that JupyterLab follows to the exercise's cell, from any notebook of the course."""
+    return f"{notebook(exercises.chapter_of(name))}#cell-id={name.replace('_', '-')}"
+
+
+def page(name: str) -> str:
+    """The exercise on the book's page, where its solution is folded; empty if the book is not being served."""
+    served = os.environ.get(BOOK, "")
+    stem = exercises.chapter_of(name)
+    slug = name.replace("_", "-").lower()
+    return f"{served}book/chapters/{chapter_number(stem):02}_{stem}.html#exercise-{slug}" if served else ""
