@@ -94,7 +94,7 @@ def _folded(tag: str, show: str, hide: str) -> dict[str, Any]:
 
 
 def folding(part: Code, answers: bool) -> dict[str, Any]:
-    """A cell's metadata: long experiments are folded, and so is what comes out where the reader was asked to predict."""
+    """A cell's metadata: long experiments are folded, and so is what comes out after a request to predict it."""
     long = "experiment" in part.tags and len(part.bare.splitlines()) > LONG
     folds = {"hide-input": long, "hide-output": answers}
     tags = [*part.tags, *(tag for tag, fold in folds.items() if fold and tag not in part.tags)]
