@@ -9,6 +9,20 @@
   };
   window.addEventListener("load", reach);
   window.addEventListener("resize", reach);
+  window.addEventListener("toggle", reach, true); // what was folded had no width
+})();
+
+// A link to something that is folded away unfolds it.
+(() => {
+  const unfold = () => {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const folded = target?.closest("details:not([open])");
+    if (!folded) return;
+    folded.open = true;
+    target.scrollIntoView();
+  };
+  window.addEventListener("load", unfold);
+  window.addEventListener("hashchange", unfold);
 })();
 
 // Paper is white: a page is printed in its light colours.

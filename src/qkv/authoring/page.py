@@ -61,8 +61,11 @@ def page(text: str, root: str, name: str) -> nbformat.NotebookNode:
         elif isinstance(part, Code):
             answers = predicted and bool(runs and runs[0].outputs)
             add_run(part.source, part.line, part.bare, **folding(part, answers))
-            for claim in part.claims:  # below the result, so that nobody reads a verdict first
-                box = f"::::::{{dropdown}} The claim, and its verdict\n{claim.box}\n::::::" if answers else claim.box
+            boxes = [claim.box for claim in part.claims]  # below the result, so that nobody reads a verdict first
+            if boxes and answers:
+                title = "The claim, and its verdict" if len(boxes) == 1 else "The claims, and their verdicts"
+                boxes = ["\n\n".join([f"::::::{{dropdown}} {title}", *boxes, "::::::"])]
+            for box in boxes:
                 add(new_markdown_cell(box), part.line)
             predicted = predicted and not answers
         else:
