@@ -25,13 +25,19 @@
   window.addEventListener("hashchange", unfold);
 })();
 
-// Paper is white: a page is printed in its light colours.
+// Paper is white and cannot be unfolded: a page is printed in its light colours, with its results and verdicts.
 (() => {
   const page = document.documentElement.dataset;
-  let theme;
+  const RESULTS = "details.below-input:not([open]), details.sd-dropdown:not([open])";
+  let theme, folded;
   window.addEventListener("beforeprint", () => {
     theme = page.theme;
     page.theme = "light";
+    folded = [...document.querySelectorAll(RESULTS)];
+    for (const details of folded) details.open = true;
   });
-  window.addEventListener("afterprint", () => (page.theme = theme));
+  window.addEventListener("afterprint", () => {
+    page.theme = theme;
+    for (const details of folded) details.open = false;
+  });
 })();
