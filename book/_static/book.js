@@ -9,15 +9,35 @@
   };
   window.addEventListener("load", reach);
   window.addEventListener("resize", reach);
+  window.addEventListener("toggle", reach, true); // what was folded had no width
 })();
 
-// Paper is white: a page is printed in its light colours.
+// A link to something that is folded away unfolds it.
+(() => {
+  const unfold = () => {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const folded = target?.closest("details:not([open])");
+    if (!folded) return;
+    folded.open = true;
+    target.scrollIntoView();
+  };
+  window.addEventListener("load", unfold);
+  window.addEventListener("hashchange", unfold);
+})();
+
+// Paper is white and cannot be unfolded: a page is printed in its light colours, with its results and verdicts.
 (() => {
   const page = document.documentElement.dataset;
-  let theme;
+  const RESULTS = "details.below-input:not([open]), details.sd-dropdown:not([open])";
+  let theme, folded;
   window.addEventListener("beforeprint", () => {
     theme = page.theme;
     page.theme = "light";
+    folded = [...document.querySelectorAll(RESULTS)];
+    for (const details of folded) details.open = true;
   });
-  window.addEventListener("afterprint", () => (page.theme = theme));
+  window.addEventListener("afterprint", () => {
+    page.theme = theme;
+    for (const details of folded) details.open = false;
+  });
 })();

@@ -37,7 +37,8 @@ class Entry:
 
     claim: Claim
     found: str
-    section: str  # of the chapter, in which the cell stands
+    chapter: int
+    section: str  # in which the cell stands
 
     @property
     def link(self) -> str:
@@ -64,7 +65,7 @@ def entries(chapter: Chapter, parts: list[Part], solved: nbformat.NotebookNode) 
                 raise AuthoringError(f"{where}: was not run as it stands now. Run it with: qkv build {chapter.stem}")
             try:
                 contradiction = claim.contradiction(printed[part.source])
-                found.append(Entry(claim, claim.found(printed[part.source]), section))
+                found.append(Entry(claim, claim.found(printed[part.source]), chapter.number, section))
             except ValueError as error:
                 raise AuthoringError(f"{where}: {error}") from None
             if contradiction:
@@ -188,7 +189,7 @@ def _minds(ids: list[str], entry_of: dict[str, Entry]) -> Iterator[str]:
         yield "## The ones that change minds"
         yield "\n".join(
             f"{n}. “{entry.claim.says}” **{entry.claim.verdict[:1].upper()}{entry.claim.verdict[1:]}.** "
-            f"{entry.found[:1].upper()}{entry.found[1:]} ({entry.link})."
+            f"Measured: {entry.found} (chapter {entry.chapter}, {entry.link})."
             for n, entry in enumerate(found, 1)
         )
 
@@ -213,8 +214,9 @@ def _numbered(course: Course, listed: Listed, entry_of: dict[str, Entry]) -> Ite
     rows = []
     for n, says in _statements(course).items():
         names = listed.decided().get(n, [])
-        where = [entry_of[name].link for name in names if name in entry_of] or [rest.get(n, "its chapter is to come")]
-        rows.append(f"{n}. {says} ({', '.join(where)})")
+        cells = [entry_of[name] for name in names if name in entry_of]
+        where = [f"chapter {cell.chapter}, {cell.link}" for cell in cells] or [rest.get(n, "its chapter is to come")]
+        rows.append(f"{n}. {says} ({'; '.join(where)})")
     if rows:
         yield "## The statements"
         yield f"What {len(rows)} sentences of five texts on Transformers say, in our words, and where each is decided."

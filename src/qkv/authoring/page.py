@@ -61,8 +61,11 @@ def page(text: str, root: str, name: str) -> nbformat.NotebookNode:
         elif isinstance(part, Code):
             answers = predicted and bool(runs and runs[0].outputs)
             add_run(part.source, part.line, part.bare, **folding(part, answers))
-            for claim in part.claims:  # below the result, so that nobody reads a verdict first
-                box = f"::::::{{dropdown}} The claim, and its verdict\n{claim.box}\n::::::" if answers else claim.box
+            boxes = [claim.box for claim in part.claims]  # below the result, so that nobody reads a verdict first
+            if boxes and answers:
+                title = "The claim, and its verdict" if len(boxes) == 1 else "The claims, and their verdicts"
+                boxes = ["\n\n".join([f"::::::{{dropdown}} {title}", *boxes, "::::::"])]
+            for box in boxes:
                 add(new_markdown_cell(box), part.line)
             predicted = predicted and not answers
         else:
@@ -94,7 +97,7 @@ def _folded(tag: str, show: str, hide: str) -> dict[str, Any]:
 
 
 def folding(part: Code, answers: bool) -> dict[str, Any]:
-    """A cell's metadata: long experiments are folded, and so is what comes out where the reader was asked to predict."""
+    """A cell's metadata: long experiments are folded, and so is what comes out after a request to predict it."""
     long = "experiment" in part.tags and len(part.bare.splitlines()) > LONG
     folds = {"hide-input": long, "hide-output": answers}
     tags = [*part.tags, *(tag for tag, fold in folds.items() if fold and tag not in part.tags)]

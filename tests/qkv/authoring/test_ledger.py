@@ -94,9 +94,10 @@ def test_an_entry_has_the_words_the_verdict_and_the_stored_number(claimed: Cours
         "listed at the end of this page; 1 statements wait for their chapter, and 2 are left to the literature or "
         "cannot be decided here."
     )
-    assert f"1. “One and one make two.” **Holds.** The sum is 2 ({link})." in page
+    assert f"1. “One and one make two.” **Holds.** Measured: the sum is 2 (chapter 2, {link})." in page
     assert (
-        f"2. Two is even. ({link})\n3. Three follows. (its chapter is to come)\n4. Gauss found four. (the lit" in page
+        f"2. Two is even. (chapter 2, {link})\n3. Three follows. (its chapter is to come)\n4. Gauss found four. ("
+        in page
     )
     assert "entry literature\n{.says}\n“Four was found by Gauss.”\n\n{.below}\n[wrong]{.verdict}" in page
     assert "## Chapter 2: " in page
