@@ -310,7 +310,7 @@ class Hint(str):
 
 def hint(name: str | Callable[..., Any]) -> Hint:
     """The next hint for an exercise: about the mistake that was made last, as long as there is more to say of it; then
-    the one that is nearest to it, if one is near; then the gentlest. After the last one it says where the solution is."""
+    the one that is nearest to it, if one is near; then the gentlest. The last one says where the solution is."""
     exercise = exercises.find(name if isinstance(name, str) else name.__name__)
     step = progress.next_step(exercise.name)
     if step is not None:

@@ -21,9 +21,9 @@ EVIL = "<script>document.title = 'gone'</script><img src=x onerror=\"document.ti
 def graded(tmp_path: Path, sample: Any) -> Path:
     names = [exercise.name for exercise in sample.assignment().exercises]
     why = (Explanation(f"You triple x. {EVIL}", EVIL),)
-    wrong = [Result(n, "not_yet", 0.5, 1, 2, "tripled", why, EVIL, (EVIL * 3,), EVIL) for n in names]
+    wrong = [Result(n, "not_yet", 0.5, 1, 2, ("tripled",), why, EVIL, (EVIL * 3,), EVIL) for n in names]
     right = [Result(n, "passed", 1.0, 2, 2) for n in names]
-    stopped = [Result(n, "stopped", 0.0, 0, 2, None, why) for n in names]
+    stopped = [Result(n, "stopped", 0.0, 0, 2, (), why) for n in names]
     students = {"anna": right, "陈 伟": wrong, "b" * 60: stopped, "&<zoë>?#": wrong}
     marked = [GradedSubmission(name, "d", tuple(results), (EVIL,)) for name, results in students.items()]
     write_reports(tmp_path, sample.assignment(), marked)
