@@ -149,7 +149,8 @@ def _code(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
 
 def _stored(path: Path) -> nbformat.NotebookNode | None:
     try:
-        return nbformat.read(path, as_version=4)
+        stored: nbformat.NotebookNode = nbformat.read(path, as_version=4)
+        return stored
     except FileNotFoundError:
         return None
     except Exception:  # whatever is wrong with the file, it is made again
@@ -158,7 +159,8 @@ def _stored(path: Path) -> nbformat.NotebookNode | None:
 
 def _text(notebook: nbformat.NotebookNode) -> str:
     nbformat.validate(notebook)
-    return nbformat.writes(notebook).rstrip("\n") + "\n"
+    text: str = nbformat.writes(notebook)
+    return text.rstrip("\n") + "\n"
 
 
 def _is(path: Path, notebook: nbformat.NotebookNode) -> bool:

@@ -107,7 +107,7 @@ class _Cutter:
 
 def _first_line(node: ast.stmt) -> int:
     decorators = getattr(node, "decorator_list", [])
-    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
+    return min([node.lineno, *(int(decorator.lineno) for decorator in decorators)])
 
 
 def _checks_input(decorator: ast.expr) -> bool:

@@ -59,7 +59,8 @@ def _edition(course: Course, chapter: Chapter, parts: list[Part], solved: bool) 
             cells.append(new_markdown_cell(_card(part), id=ids.named(f"exercise-{name}")))
             cells.append(new_code_cell(code, id=ids.named(name), metadata=_metadata(("exercise",))))
             cells.append(new_code_cell(part.check, id=ids.named(f"check-{name}"), metadata=_metadata(("check",))))
-    return new_notebook(cells=cells, metadata=METADATA)
+    made: nbformat.NotebookNode = new_notebook(cells=cells, metadata=METADATA)
+    return made
 
 
 def plain_markdown(course: Course, chapter: Chapter, parts: list[Part]) -> Plain:

@@ -77,7 +77,8 @@ def page(text: str, root: str, name: str) -> nbformat.NotebookNode:
     if "made" not in solved.metadata["qkv"]:
         raise _stale(chapter, "it does not say on what it was run")
     add(new_markdown_cell(_made(solved.metadata["qkv"]["made"])), parts[-1].line)
-    return new_notebook(cells=cells, metadata={**METADATA, "source_map": lines})
+    made: nbformat.NotebookNode = new_notebook(cells=cells, metadata={**METADATA, "source_map": lines})
+    return made
 
 
 def alt_texts(chapter: Chapter) -> dict[str, str]:
@@ -141,7 +142,8 @@ def _made(made: dict[str, str]) -> str:
 def _solved(chapter: Chapter) -> nbformat.NotebookNode:
     if not chapter.solved.is_file():
         raise _stale(chapter, "it does not exist")
-    return nbformat.read(chapter.solved, as_version=4)
+    stored: nbformat.NotebookNode = nbformat.read(chapter.solved, as_version=4)
+    return stored
 
 
 def _stored_facts(chapter: Chapter, solved: nbformat.NotebookNode) -> Any:

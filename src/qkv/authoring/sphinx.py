@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import shutil
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -83,7 +84,10 @@ def read_chapters(app: Sphinx) -> None:
 def fill_in(app: Sphinx, docname: str, source: list[str]) -> None:
     """Put what is made into the page that has a place for it."""
     course = Course(Path(app.srcdir))
-    makers = {LEDGER: lambda: ledger(course), CONVENTIONS: lambda: conventions(course)}
+    makers: dict[str, Callable[[], str]] = {
+        LEDGER: lambda: ledger(course),
+        CONVENTIONS: lambda: conventions(course),
+    }
     for place, make in makers.items():
         if place in source[0]:
             try:

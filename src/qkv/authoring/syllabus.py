@@ -78,4 +78,4 @@ class Syllabus(SphinxDirective):
             raise self.error(str(error)) from None
         place = nodes.Element()
         self.state.nested_parse(StringList(lines, self.get_source_info()[0]), self.content_offset, place)
-        return place.children
+        return list(place.children)
