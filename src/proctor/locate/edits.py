@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from copy import copy
 from typing import Any
 
-from proctor.locate.neighbours import COMPARISONS, DIMENSIONS, OPERATORS, REDUCES, TAKES_DIM, beside
+from proctor.locate.neighbours import COMPARISONS, DIMENSIONS, OPERATORS, REDUCES, beside, takes_dimension
 from proctor.locate.source import Definition, Edit, Function, Place, body_of, size
 
 MOST_NAMES = 10  # that are tried in the place of one
@@ -337,7 +337,7 @@ def number(node: ast.AST) -> float | int | None:
 
 
 def called(place: Place) -> bool:
-    """Is this what is called, as `softmax` is in `softmax(x)`?"""
+    """Is this what is called, as `f` is in `f(x)`?"""
     return isinstance(place.parent, ast.Call) and place.parent.func is place.node
 
 
@@ -360,7 +360,7 @@ def is_dimension(place: Place) -> bool:
         return parent.arg in ("dim", "axis", "dims", "dim0", "dim1", "start_dim", "end_dim")
     if isinstance(parent, ast.Call) and place.node in parent.args:
         name = parent.func.attr if isinstance(parent.func, ast.Attribute) else getattr(parent.func, "id", "")
-        return name in TAKES_DIM
+        return takes_dimension(name)
     if isinstance(parent, ast.Subscript) and isinstance(parent.value, ast.Attribute):
         return parent.value.attr == "shape"
     return False

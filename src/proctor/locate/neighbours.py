@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
+from functools import cache
+
+import torch
 
 OPERATORS: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
     ast.Add: (ast.Sub, ast.Mult),
@@ -38,13 +42,12 @@ FAMILIES = (
     ("log", "log1p", "log2", "log10"),
     ("sqrt", "square", "rsqrt"),
     ("sin", "cos", "tan"),
-    ("tanh", "sigmoid", "relu", "gelu", "silu", "softplus", "erf", "elu"),
+    ("tanh", "sigmoid", "relu", "silu", "softplus", "erf", "elu"),
     ("tril", "triu"),
     ("zeros", "ones", "empty"),
     ("zeros_like", "ones_like", "empty_like"),
     ("stack", "cat"),
     ("repeat", "repeat_interleave", "tile", "expand"),
-    ("softmax", "log_softmax", "sigmoid", "softmin"),
     ("floor", "ceil", "round", "trunc", "long", "int"),
     ("cumsum", "cumprod", "sum"),
     ("all", "any"),
@@ -59,13 +62,6 @@ FAMILIES = (
     ("randn", "rand"),
     ("clamp", "clip"),
 )
-TAKES_DIM = {
-    "all", "amax", "amin", "any", "argmax", "argmin", "argsort", "cat", "chunk", "concat", "cumprod", "cumsum",
-    "expand_dims", "flatten", "flip", "gather", "index_select", "log_softmax", "logsumexp", "max", "mean", "median",
-    "min", "movedim", "narrow", "norm", "normalize", "permute", "prod", "repeat_interleave", "roll", "select",
-    "size", "softmax", "sort", "split", "squeeze", "stack", "std", "sum", "swapaxes", "swapdims", "topk", "transpose",
-    "unbind", "unflatten", "unsqueeze", "var",
-}  # fmt: skip
 REDUCES = {
     "sum",
     "mean",
@@ -87,4 +83,14 @@ DIMENSIONS = (-1, -2, 0, 1, -3, 2, 3)
 
 def beside(name: str) -> tuple[str, ...]:
     """The functions that a function may have been taken for."""
-    return tuple(dict.fromkeys(other for family in FAMILIES if name in family for other in family if other != name))
+    found = [other for family in FAMILIES if name in family for other in family]
+    found += [other for other in (f"log_{name}", name.removeprefix("log_")) if hasattr(torch, other)]
+    return tuple(dict.fromkeys(other for other in found if other != name))
+
+
+@cache
+def takes_dimension(name: str) -> bool:
+    """Has a function of torch's, by its documented signature, an argument that is a dimension?"""
+    function = getattr(torch.Tensor, name, None) or getattr(torch, name, None)
+    signature = (getattr(function, "__doc__", None) or "").strip().partition("\n")[0]
+    return re.search(r"\b(start_)?dim|\baxis", signature) is not None

@@ -172,7 +172,7 @@ def expressions(function: Function) -> Iterator[tuple[ast.expr, ast.AST]]:
 
 
 def loose_expressions(tree: ast.Module) -> Iterator[tuple[ast.expr, ast.AST]]:
-    """What stands outside of functions: `softmax = lambda scores, dim: …`."""
+    """What stands outside of functions: `double = lambda x: 2 * x`."""
     yield from below([(node, tree) for node in tree.body if isinstance(node, ast.Assign)])
 
 
