@@ -307,7 +307,8 @@ def attribute(value: ast.expr, name: str) -> ast.Attribute:
 
 
 def loaded(target: ast.expr) -> ast.expr:
-    return changed(target, ctx=ast.Load())
+    new: ast.expr = changed(target, ctx=ast.Load())
+    return new
 
 
 def constant(value: Any) -> ast.expr:
@@ -319,7 +320,8 @@ def constant(value: Any) -> ast.expr:
 
 
 def with_keyword(node: ast.Call, name: str, value: Any) -> ast.Call:
-    return changed(node, keywords=[*node.keywords, ast.keyword(name, constant(value))])
+    new: ast.Call = changed(node, keywords=[*node.keywords, ast.keyword(name, constant(value))])
+    return new
 
 
 def swapped(items: list[Any], i: int) -> list[Any]:

@@ -55,7 +55,8 @@ def at(tensor: Tensor, place: tuple[int, ...]) -> Tensor:
     matrix = tensor[place] if place else tensor
     while matrix.dim() > 2:
         matrix = matrix[0]
-    return torch.atleast_2d(matrix)[:MOST, :MOST]
+    shown: Tensor = torch.atleast_2d(matrix)[:MOST, :MOST]
+    return shown
 
 
 def largest(values: Tensor) -> float:

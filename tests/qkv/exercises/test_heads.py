@@ -91,20 +91,19 @@ def test_without_mistakes_it_passes(examiner: Examiner) -> None:
 
 @pytest.mark.parametrize("mistake", NAMES)
 def test_a_mistake_is_named(examiner: Examiner, mistake: str) -> None:
-    assert examiner.examine(student(mistake)).misconception == NAMES[mistake]
+    assert examiner.examine(student(mistake)).misconceptions == (NAMES[mistake],)
 
 
 @pytest.mark.parametrize("mistakes", PAIRS, ids=" and ".join)
 def test_two_mistakes_at_once_are_both_named(examiner: Examiner, mistakes: tuple[str, str]) -> None:
     result = examiner.examine(student(*mistakes))
-    assert result.misconception is not None
-    assert set(result.misconception.split(" + ")) == {NAMES[mistake] for mistake in mistakes}
+    assert set(result.misconceptions) == {NAMES[mistake] for mistake in mistakes}
     assert len(result.explanations) == 2
 
 
 def test_three_mistakes_at_once_are_not_guessed(examiner: Examiner) -> None:
     result = examiner.examine(student("wide scale", "no mask", "no output projection"))
-    assert (result.state, result.misconception) == ("not_yet", None)
+    assert (result.state, result.misconceptions) == ("not_yet", ())
 
 
 def test_a_mask_of_one_dimension_is_not_asked_for(examiner: Examiner) -> None:
@@ -126,8 +125,8 @@ def test_a_view_that_fails_on_turned_inputs_does_not_hide_the_mistake() -> None:
         batch, head, seq, d_head = x.shape
         return x.view(batch, seq, head * d_head)
 
-    assert Examiner(split_exercise).examine(split_heads).misconception == "reshaped_in_one_go"
-    assert Examiner(merge_exercise).examine(merge_heads).misconception == "joined_without_turning"
+    assert Examiner(split_exercise).examine(split_heads).misconceptions == ("reshaped_in_one_go",)
+    assert Examiner(merge_exercise).examine(merge_heads).misconceptions == ("joined_without_turning",)
 
 
 def test_a_fill_that_float16_does_not_have(examiner: Examiner) -> None:
@@ -138,4 +137,4 @@ def test_a_fill_that_float16_does_not_have(examiner: Examiner) -> None:
             return super().forward(query, key, value, mask)
 
     result = examiner.examine(Filled)
-    assert (result.misconception, result.probes - result.probes_passed) == ("TooLargeForFloat16", 1)
+    assert (result.misconceptions, result.probes - result.probes_passed) == (("TooLargeForFloat16",), 1)
