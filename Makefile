@@ -5,9 +5,12 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 QKV := $(BIN)/qkv
 ENV := .venv/ready
+# tests that start no sandbox, browser or kernel
+QUICK := tests/test_architecture.py tests/test_repository.py tests/proctor/examining tests/proctor/inside/test_inputs.py \
+  tests/proctor/inside/test_observe.py tests/proctor/marking/test_answers.py tests/proctor/marking/test_extraction.py tests/qkv/model
 
 .DEFAULT_GOAL := help
-.PHONY: help start test elsewhere book build lint format demo bench lock clean
+.PHONY: help start test check elsewhere book build lint format demo bench lock clean
 
 help: ## list what make can do
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 11
@@ -18,6 +21,10 @@ start: $(ENV) ## serve the book and JupyterLab on your notebooks (Ctrl-C ends bo
 test: export BEGAN := $(shell date +%s)
 test: $(ENV) ## run everything that CI runs
 	@.ci/test
+
+check: $(ENV) ## style, types and the quick tests, in about a minute
+	@$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy && \
+	  OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --dist loadfile -m "not slow and not browser" $(QUICK)
 
 elsewhere: $(ENV) ## run all solved editions on four imitated processors
 	@.ci/elsewhere $(ARGS)

@@ -32,8 +32,11 @@ RULES = {
     "qkv.trainer": Rule(ours=(), others=("torch", "tqdm")),
     "qkv.parallel": Rule(ours=("qkv.model",)),
     "qkv.pretrained": Rule(ours=("qkv.pretrained", "qkv.model"), others=("torch", "safetensors", "huggingface_hub")),
-    "qkv.exercises": Rule(ours=("qkv.exercises", "qkv.model", "qkv.tasks", "proctor")),
-    "qkv.authoring": Rule(ours=("qkv.authoring", "qkv.exercises"), others=None),
+    "qkv.course": Rule(ours=("qkv.exercises",), others=("yaml",)),
+    "qkv.exercises": Rule(
+        ours=("qkv.exercises", "qkv.course", "qkv.model", "qkv.tasks", "proctor"), others=("torch", "yaml")
+    ),
+    "qkv.authoring": Rule(ours=("qkv.authoring", "qkv.course", "qkv.exercises"), others=None),
     "proctor": Rule(ours=("proctor",), others=None),
 }
 # These exist in the sandbox's child, beside student code: nothing of the trusted side may come with them.

@@ -6,11 +6,10 @@ later chapters.
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from proctor.marking.assignment import Assignment, ExerciseSheet
-from qkv import exercises, model
+from qkv import course, exercises, model
 
 TITLE = "QKV"
 PUBLIC_MODULES = ("expect",)  # modules of qkv.model that are no chapter, but that chapters import
@@ -84,12 +83,15 @@ def assignment(chosen: tuple[str, ...] | None = None) -> Assignment:
     texts = {f"qkv.model.{name}": source_of(name) for name in PUBLIC_MODULES}
     earlier: dict[str, str] = {}
     sheets = []
-    for stem, found in exercises.chapters().items():
+    for entry in course.entries():
+        stem, found = entry.stem, exercises.chapters()[entry.stem]
+        if not found:
+            continue
         graded = tuple(e for e in found if chosen is None or e.name in chosen)
         names = tuple(e.name for e in found)
         module, source = f"qkv.model.{stem}", source_of(stem)
         if graded:
-            sheets.append(ExerciseSheet(title_of(stem), graded, names, module, source, dict(texts), dict(earlier)))
+            sheets.append(ExerciseSheet(entry.label, graded, names, module, source, dict(texts), dict(earlier)))
         texts[module] = source
         earlier |= dict.fromkeys(names, module)
     return Assignment(TITLE, tuple(sheets), SETUP, {"qkv": COURSE, "qkv.model": ""}, INERT, REHEARSAL)
@@ -97,10 +99,3 @@ def assignment(chosen: tuple[str, ...] | None = None) -> Assignment:
 
 def source_of(stem: str) -> str:
     return Path(model.__path__[0], f"{stem}.py").read_text("utf-8")
-
-
-def title_of(stem: str) -> str:
-    """`Chapter 01: lookup`; the number is in the first words of its exercises' file."""
-    documented = sys.modules[f"qkv.exercises.{stem}"].__doc__ or ""
-    number = documented.partition(":")[0].strip()
-    return f"{number}: {stem}" if number.startswith("Chapter") else stem

@@ -185,6 +185,21 @@ def export(directory: Path, kind: str, out: Path, roster: Path | None) -> None:
 # ---- authors
 
 
+@main.group()
+def new() -> None:
+    """Write the pieces of something new, each in its place."""
+
+
+@new.command("exercise")
+@click.argument("name")
+@click.option("--chapter", "stem", required=True, metavar="STEM", help="The chapter that it closes, such as lookup.")
+def new_exercise(name: str, stem: str) -> None:
+    """An exercise NAME: reference, test, probes and mistakes, a right and a wrong answer, its place in the chapter."""
+    from qkv.authoring import new as pieces
+
+    sys.exit(pieces.new_exercise(name, stem))
+
+
 @main.command()
 @click.argument("names", nargs=-1, metavar="[EXERCISE|CHAPTER]...")
 @click.option("--salts", type=click.IntRange(min=1), default=20, show_default=True, help="Sets of inputs to prove on.")

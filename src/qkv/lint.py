@@ -32,9 +32,11 @@ from proctor.inside.inputs import Replay, drawing
 from proctor.inside.observe import observe
 from proctor.marking import probe_pickle
 from qkv import exercises
-from qkv.authoring.course import AuthoringError, Chapter, Course
+from qkv.authoring import build
 from qkv.authoring.definitions import definition
+from qkv.authoring.new import MARK, bindings
 from qkv.checking import judged, stand_ins, used_parts
+from qkv.course import AuthoringError, Chapter, Course
 from qkv.kept_answers import KeptAnswer, kept
 
 PAIRS = 3  # sets of inputs on which two mistakes at once are looked for: there are hundreds of pairs
@@ -86,7 +88,8 @@ def run(names: list[str] | None = None, salts: int = SALTS, jobs: int | None = N
             print(f"{finding.exercise}: {complaint}")
     bad = sum(bool(f.complaints) for f in findings)
     print(f"{len(findings) - bad} of {len(findings)} exercises are in order.")
-    return 1 if bad else 0
+    stale = build(sorted({exercises.chapter_of(name) for name in chosen}), check=True)
+    return 1 if bad or stale else 0
 
 
 def expand(name: str) -> list[Exercise]:
@@ -157,6 +160,8 @@ def form(exercise: Exercise) -> Iterator[str]:
         if not mistake.explanation.reason:
             yield f"{mistake.name} does not say why it matters (second paragraph of its docstring)"
     yield from shapes(exercise)
+    yield from unfinished(exercise)
+    yield from clashes(Path(inspect.getfile(sys.modules[next(iter(exercise.probes.values())).function.__module__])))
     try:
         if exercise.section not in headings(chapter(exercise).source):
             yield f"{chapter(exercise).where()} has no section {exercise.section!r}"
@@ -166,6 +171,28 @@ def form(exercise: Exercise) -> Iterator[str]:
         probe_pickle.check(exercise)
     except probe_pickle.NotPortable as error:
         yield str(error)
+
+
+def unfinished(exercise: Exercise) -> Iterator[str]:
+    """What `qkv new exercise` wrote for the author to replace."""
+    words = [exercise.section, *exercise.hints, inspect.getdoc(exercise.reference) or ""]
+    words += [probe.situation for probe in exercise.probes.values()]
+    words += [text for m in exercise.misconceptions.values() for text in (m.explanation.sentence, m.explanation.reason)]
+    count = sum(MARK in text for text in words)
+    if count:
+        yield f"{count} places still say {MARK}"
+
+
+def clashes(path: Path) -> Iterator[str]:
+    """Names that a file of exercises binds twice: a mistake or a helper would hide a reference without a word."""
+    lines: dict[str, list[int]] = {}
+    for names, line in bindings(path.read_text(encoding="utf-8")):
+        for name in names:
+            lines.setdefault(name, []).append(line)
+    for name, where in lines.items():
+        if len(where) > 1:
+            numbers = " and ".join(map(str, where))
+            yield f"{path.name} binds {name} in lines {numbers}: the later one hides the first; rename it"
 
 
 def shapes(exercise: Exercise) -> Iterator[str]:
@@ -220,6 +247,11 @@ def behaviour(exercise: Exercise, examiner: Examiner) -> Iterator[str]:
 
 def proof_by_answers(exercise: Exercise, examiners: list[Examiner], folder: Path) -> Iterator[str]:
     """Every kept right answer passes under every salt, every wrong one fails, and is always told the same."""
+    there = {answer.kind for answer in kept(folder) if answer.exercise == exercise.name}
+    for kind in ("right", "wrong"):
+        if kind not in there:
+            place = f"tests/answers/{exercises.chapter_of(exercise.name)}/{kind}/"
+            yield f"no {kind} answer is kept: write one, as a student would, into {place}"
     for answer in (a for a in kept(folder) if a.exercise == exercise.name):
         with contextlib.redirect_stdout(io.StringIO()):
             results = [judged(exercise.name, answer.implementation, examiner) for examiner in examiners[:PAIRS]]

@@ -26,7 +26,9 @@ from types import FrameType
 from urllib.error import HTTPError, URLError
 from urllib.request import ProxyHandler, Request, build_opener
 
-ROOT = Path(__file__).resolve().parents[2]
+from qkv import course
+
+ROOT = course.root() or Path(__file__).resolve().parents[2]
 BOOK = ROOT / "_build" / "html"
 NOTEBOOKS = ROOT / "notebooks"
 LAB_LOG = ROOT / "_build" / "jupyterlab.log"

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
+import shutil
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import nbformat
 import pytest
 
-from qkv import authoring, exercises
+from qkv import authoring, course, exercises
 from qkv.authoring.chapter import Code, Prose, Task, read
-from qkv.authoring.course import Chapter, Course
 from qkv.authoring.covers import cover
+from qkv.authoring.fingerprint import fingerprint
+from qkv.course import Chapter, Course
 
 ROOT = Path(__file__).resolve().parents[2]
 COURSE = Course(ROOT)
@@ -36,8 +40,35 @@ def test_the_table_of_contents_counts_up() -> None:
     assert [chapter.number for chapter in CHAPTERS] == list(range(1, len(CHAPTERS) + 1))
 
 
-def test_the_exercises_follow_the_table_of_contents() -> None:
+def test_all_of_the_course_has_the_chapters_of_the_table_of_contents() -> None:
     assert list(exercises.CHAPTERS) == [chapter.stem for chapter in CHAPTERS]
+    assert json.loads(course.PACKED.read_text("utf-8")) == [asdict(entry) for entry in course.entries()]
+
+
+@each_chapter
+def test_the_opening_says_the_minutes_of_the_front_matter(chapter: Chapter) -> None:
+    said = re.search(r"\*\*Time:\*\* (?:about )?(\d+) minutes", chapter.source.read_text("utf-8"))
+    assert said is None or int(said[1]) == chapter.minutes  # None: in words, such as "two hours"
+
+
+def test_a_function_that_nobody_uses_makes_no_other_chapter_stale(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    solved = {chapter: nbformat.read(chapter.solved, as_version=4) for chapter in CHAPTERS}
+
+    def stale() -> list[str]:
+        return [
+            chapter.stem
+            for chapter, notebook in solved.items()
+            if fingerprint(replace(chapter, root=tmp_path), notebook) != notebook.metadata["qkv"]["inputs"]
+        ]
+
+    assert stale() == []
+    lookup = tmp_path / "src" / "qkv" / "model" / "lookup.py"
+    text = lookup.read_text("utf-8")
+    lookup.write_text(text + "\n\ndef unrelated(q: Tensor) -> Tensor:\n    return q\n", "utf-8")
+    assert stale() == ["lookup"]
+    lookup.write_text(text.replace("torch.exp(", "torch.exp2("), "utf-8")
+    assert len(stale()) > 1  # what others build on is another matter
 
 
 def test_the_first_page_leads_to_every_chapter() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from qkv import exercises
 from qkv.cli import main
 
 # DESIGN: the contract that others script against
@@ -35,6 +36,7 @@ CONTRACT = {
         "--trust-submissions",
     },
     "export": {"--format", "--out", "--roster"},
+    "new": set(),
     "lint": {"--salts", "--jobs"},
     "build": {"--check", "--force"},
     "book": {"--serve"},
@@ -263,7 +265,7 @@ def test_grade_takes_a_chapter_for_its_exercises(tmp_path: Path, monkeypatch: py
     seen: dict[str, Any] = {}
     pretend(monkeypatch, "qkv.grading", grade=lambda *places, **options: seen.update(options) or 0)
     assert run("grade", tmp_path, "--out", tmp_path / "out", "--exercises", "lookup,split_heads").exit_code == 0
-    assert seen["exercises"] == ["softmax", "similarity_scores", "soft_lookup", "SelfAttention", "split_heads"]
+    assert seen["exercises"] == [*(exercise.name for exercise in exercises.of_chapter("lookup")), "split_heads"]
 
 
 def test_export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

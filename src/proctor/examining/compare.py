@@ -66,7 +66,7 @@ class Compared:
         if not self.floating:
             return np.where(seen.array == self.array, 0.0, math.inf)
         if self.all_finite and seen.all_finite:
-            return np.abs(seen.array - self.array) / self.allowed
+            return np.asarray(np.abs(seen.array - self.array) / self.allowed)
         with np.errstate(invalid="ignore"):
             distance = np.abs(seen.array - self.array) / self.allowed
         equal = (seen.array == self.array) | (np.isnan(seen.array) & np.isnan(self.array))

@@ -248,4 +248,5 @@ def compiled(definition: ast.FunctionDef | ast.ClassDef, reference: Callable[...
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)  # that a mutant looks wrong is no news
         exec(compile(module, f"<mutant of {definition.name}>", "exec"), namespace)
-    return namespace[definition.name]
+    made: Callable[..., Any] = namespace[definition.name]
+    return made

@@ -16,7 +16,8 @@ from typing import Any
 import torch
 
 from proctor.forbid.family import Family, operators_by_name
-from proctor.forbid.watch import Withheld, watching
+from proctor.forbid.watch import Withheld as Withheld
+from proctor.forbid.watch import watching
 
 _BACKENDS = ("CPU", "MkldnnCPU", "SparseCPU", "SparseCsrCPU", "QuantizedCPU", "NestedTensorCPU")
 

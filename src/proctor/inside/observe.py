@@ -145,7 +145,8 @@ def plain(value: Any, name: str = "result") -> Tensor:
             value = value.cpu()
         if value.is_conj() or value.is_neg():  # a view that only says so
             value = value.resolve_conj().resolve_neg()
-        return value.clone(memory_format=torch.contiguous_format)
+        copy: Tensor = value.clone(memory_format=torch.contiguous_format)
+        return copy
     if isinstance(value, bool):
         return torch.tensor(value)
     if isinstance(value, int):

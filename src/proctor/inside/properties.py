@@ -26,7 +26,7 @@ Explain = Callable[[Observation, Observation], str]
 DTYPES = (torch.float64, torch.float16, torch.bfloat16)
 
 
-def as_is(implementation: Any) -> Callable[..., Any]:
+def as_is(implementation: Callable[..., Any]) -> Callable[..., Any]:
     return implementation
 
 

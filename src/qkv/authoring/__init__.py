@@ -4,7 +4,8 @@
 2. `definitions` cuts each exercise's code and stub out of `qkv.model` by syntax tree;
 3. `to_markdown` turns MyST into the Markdown that JupyterLab shows;
 4. `editions` puts the two notebooks together;
-5. `fingerprint` tells whether the solved one has to run again, `run` runs it (nbclient);
+5. `fingerprint` tells whether the solved one has to run again, by the definitions that it reaches (`reach`); `run` runs
+   it (nbclient);
 6. `building` writes what changed: `qkv build`;
 7. `claims` reads what a cell has measured, `ledger` makes the page of all claims, `bibliography` knows what is cited;
 8. `page` and `sphinx` hand MyST-NB each chapter with the outputs of the solved edition: `jupyter-book build .`;
@@ -16,7 +17,7 @@
 from __future__ import annotations
 
 from qkv.authoring.building import build
-from qkv.authoring.course import AuthoringError, Course
 from qkv.authoring.publishing import book
+from qkv.course import AuthoringError, Course
 
 __all__ = ["AuthoringError", "Course", "book", "build"]

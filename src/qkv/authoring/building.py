@@ -10,12 +10,12 @@ from typing import Any
 import nbformat
 
 from qkv.authoring.chapter import Code, Part, Task, read
-from qkv.authoring.course import NAME, AuthoringError, Chapter, Course
 from qkv.authoring.editions import solved_edition, student_edition
 from qkv.authoring.fingerprint import fingerprint, meaning_of_cells
 from qkv.authoring.ledger import entries
 from qkv.authoring.run import made_here, run, tidy
 from qkv.authoring.shorten_alts import shorten_alt
+from qkv.course import NAME, PACKED, AuthoringError, Chapter, Course, packed
 
 COLUMN = 87  # characters of code in the book's column of 688 pixels
 
@@ -52,6 +52,7 @@ def build(
         except AuthoringError as error:
             say(f"  failed   {error}")
             troubles += 1
+    troubles += _pack(course, check, say)
     if stems is None:
         troubles += _without_source(course, say)
     if check:
@@ -148,7 +149,8 @@ def _code(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
 
 def _stored(path: Path) -> nbformat.NotebookNode | None:
     try:
-        return nbformat.read(path, as_version=4)
+        stored: nbformat.NotebookNode = nbformat.read(path, as_version=4)
+        return stored
     except FileNotFoundError:
         return None
     except Exception:  # whatever is wrong with the file, it is made again
@@ -157,7 +159,8 @@ def _stored(path: Path) -> nbformat.NotebookNode | None:
 
 def _text(notebook: nbformat.NotebookNode) -> str:
     nbformat.validate(notebook)
-    return nbformat.writes(notebook).rstrip("\n") + "\n"
+    text: str = nbformat.writes(notebook)
+    return text.rstrip("\n") + "\n"
 
 
 def _is(path: Path, notebook: nbformat.NotebookNode) -> bool:
@@ -190,6 +193,25 @@ def _keep_work(chapter: Chapter, say: Callable[[str], None]) -> None:
     chapter.student.rename(kept)
     name, mine = chapter.student.name, kept.relative_to(chapter.root).as_posix()
     say(f"  kept     {mine}: somebody has worked in {name}, which is made anew")
+
+
+def _pack(course: Course, check: bool, say: Callable[[str], None]) -> int:
+    """Write the list of chapters into the package, for whoever installs it without the book."""
+    path = course.root / "src" / "qkv" / PACKED.name
+    try:
+        text = packed(course)
+    except AuthoringError as error:
+        say(f"  failed   {error}")
+        return 1
+    if path.is_file() and path.read_text(encoding="utf-8") == text:
+        return 0
+    name = path.relative_to(course.root).as_posix()
+    if check:
+        say(f"  stale    {name} differs from what _toc.yml and the chapters give")
+        return 1
+    path.write_text(text, encoding="utf-8", newline="\n")
+    say(f"  written  {name}")
+    return 0
 
 
 def _without_source(course: Course, say: Callable[[str], None]) -> int:

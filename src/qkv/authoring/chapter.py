@@ -11,8 +11,8 @@ import jupytext
 import nbformat
 
 from qkv.authoring.claims import Claim, take_claims, without_findings
-from qkv.authoring.course import AuthoringError, Chapter, Course, Facts
 from qkv.authoring.definitions import Definition, definition
+from qkv.course import AuthoringError, Chapter, Course, Facts
 
 
 @dataclass(frozen=True)

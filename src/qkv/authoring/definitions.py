@@ -9,7 +9,7 @@ import ast
 from dataclasses import dataclass
 from pathlib import Path
 
-from qkv.authoring.course import AuthoringError
+from qkv.course import AuthoringError
 
 CHECKS_INPUT = {"expects"}  # refuses bad input before the body runs; no part of the answer
 
@@ -107,7 +107,7 @@ class _Cutter:
 
 def _first_line(node: ast.stmt) -> int:
     decorators = getattr(node, "decorator_list", [])
-    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
+    return min([node.lineno, *(int(decorator.lineno) for decorator in decorators)])
 
 
 def _checks_input(decorator: ast.expr) -> bool:

@@ -9,8 +9,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from qkv.authoring.bibliography import citations
 from qkv.authoring.chapter import Code, Ids, Part, Prose, Task
-from qkv.authoring.course import Chapter, Course
 from qkv.authoring.to_markdown import Plain, anchors
+from qkv.course import Chapter, Course
 
 # No version, path or time: a generated file depends on its sources alone.
 METADATA = {
@@ -54,7 +54,8 @@ def _edition(course: Course, chapter: Chapter, parts: list[Part], solved: bool) 
             cells.append(new_markdown_cell(_card(part), id=ids.named(f"exercise-{name}")))
             cells.append(new_code_cell(code, id=ids.named(name), metadata=_metadata(("exercise",))))
             cells.append(new_code_cell(part.check, id=ids.named(f"check-{name}"), metadata=_metadata(("check",))))
-    return new_notebook(cells=cells, metadata=METADATA)
+    made: nbformat.NotebookNode = new_notebook(cells=cells, metadata=METADATA)
+    return made
 
 
 def plain_markdown(course: Course, chapter: Chapter, parts: list[Part]) -> Plain:

@@ -11,9 +11,10 @@ from typing import Any
 
 import nbformat
 
-from qkv.authoring.course import Chapter
+from qkv.authoring.reach import reach
+from qkv.course import Chapter
 
-# Modules whose text can change an output: followed from the chapter's cells through their imports.
+# Modules whose definitions can change an output: followed from the chapter's cells through their imports.
 FOLLOWED = ("qkv.model.", "qkv.figures", "qkv.tasks")
 # What the card of a passed check looks like. How the verdict is found is left to nbval, which runs every check again.
 SHAPE_CARDS = ("proctor.examining.result", "proctor.report.notebook")
@@ -21,13 +22,11 @@ SCRIPT = re.compile(r"[\"']([\w-]+\.(?:js|css|html))[\"']")
 
 
 def fingerprint(chapter: Chapter, notebook: nbformat.NotebookNode) -> str:
-    """A hash over what the code cells say, and over what the modules that they reach say."""
+    """A hash over what the code cells say, and over what the definitions that they reach say."""
     cells = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
     digest = hashlib.sha256(meaning_of_cells(notebook).encode())
-    for path in reached(chapter, cells):
-        text = path.read_text(encoding="utf-8")
-        digest.update(path.relative_to(chapter.root).as_posix().encode() + b"\0")
-        digest.update((meaning(text) if path.suffix == ".py" else text).encode() + b"\0")
+    for path, text in reached(chapter, cells).items():
+        digest.update(path.relative_to(chapter.root).as_posix().encode() + b"\0" + text.encode() + b"\0")
     return digest.hexdigest()
 
 
@@ -41,6 +40,10 @@ def meaning(code: str) -> str:
         tree = ast.parse(code)
     except SyntaxError:  # a cell with a magic
         return code
+    return meaning_of(tree)
+
+
+def meaning_of(tree: ast.Module) -> str:
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and ast.get_docstring(
             node
@@ -58,42 +61,28 @@ def _shape(part: Any) -> Any:
     return [type(part).__name__, {name: _shape(value) for name, value in fields.items()}]
 
 
-def reached(chapter: Chapter, cells: list[str]) -> list[Path]:
-    """The files of the course that this chapter's outputs depend on, sorted."""
+def reached(chapter: Chapter, cells: list[str]) -> dict[Path, str]:
+    """File -> what is said by the parts of it that this chapter's outputs depend on, sorted."""
     source = chapter.root / "src"
     own = [f"qkv.exercises.{chapter.stem}", f"qkv.model.{chapter.stem}", *SHAPE_CARDS]
-    waiting = [path for name in own if (path := _file(source, name))]
-    found = set(waiting)
-    texts = [*cells]
-    while waiting or texts:
-        text = texts.pop() if texts else waiting.pop().read_text(encoding="utf-8")
-        for name in imported(text):
-            path = _file(source, name)
-            if path and path not in found and f"{name}.".startswith(FOLLOWED):
-                found.add(path)
-                waiting.append(path)
-    return sorted(found | {file for path in found for file in beside(path)})
+
+    def find(name: str) -> Path | None:
+        followed = name in own or f"{name}.".startswith(FOLLOWED)
+        return _file(source, name) if followed else None
+
+    found: dict[Path, str] = {}
+    for module in reach(cells, own, find).values():
+        tree = ast.Module(body=module.nodes(), type_ignores=[])
+        found |= {file: file.read_text(encoding="utf-8") for file in beside(module.path, ast.unparse(tree))}
+        found[module.path] = meaning_of(tree)
+    return dict(sorted(found.items()))
 
 
-def beside(path: Path) -> list[Path]:
-    """The scripts and styles that a module reads: those of its own name, and those that it names."""
-    named = [path.with_name(name) for name in SCRIPT.findall(path.read_text(encoding="utf-8"))]
-    return [*path.parent.glob(f"{path.stem}.*"), *(file for file in named if file.is_file())]
-
-
-def imported(text: str) -> list[str]:
-    """Names that a text may import as modules; `from a import b` may mean `a.b`."""
-    try:
-        tree = ast.parse(text)
-    except SyntaxError:  # a cell with a magic; it imports nothing of ours
-        return []
-    names: list[str] = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-    return names
+def beside(path: Path, text: str) -> list[Path]:
+    """The scripts and styles that a module reads: those of its own name, and those that its text names."""
+    named = [path.with_name(name) for name in SCRIPT.findall(text)]
+    own = [file for file in path.parent.glob(f"{path.stem}.*") if file.suffix != ".py"]
+    return [*own, *(file for file in named if file.is_file())]
 
 
 def _file(source: Path, module: str) -> Path | None:

@@ -16,7 +16,7 @@ import nbformat
 
 from qkv.authoring.chapter import Code, Part, read
 from qkv.authoring.claims import Claim
-from qkv.authoring.course import AuthoringError, Chapter, Course, Facts
+from qkv.course import AuthoringError, Chapter, Course, Facts
 
 LIST = "book/claims.toml"
 KINDS = {"holds": "hold", "holds-if": "hold under a condition", "wrong": "are wrong"}

@@ -15,9 +15,9 @@ import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from qkv.authoring.chapter import Code, Prose, Task, read
-from qkv.authoring.course import AuthoringError, Chapter, Course, Facts
 from qkv.authoring.editions import METADATA
 from qkv.authoring.shorten_alts import shorten_alt
+from qkv.course import AuthoringError, Chapter, Course, Facts
 
 
 def page(text: str, root: str, name: str) -> nbformat.NotebookNode:
@@ -65,7 +65,8 @@ def page(text: str, root: str, name: str) -> nbformat.NotebookNode:
     if "made" not in solved.metadata["qkv"]:
         raise _stale(chapter, "it does not say on what it was run")
     add(new_markdown_cell(_made(solved.metadata["qkv"]["made"])), parts[-1].line)
-    return new_notebook(cells=cells, metadata={**METADATA, "source_map": lines})
+    made: nbformat.NotebookNode = new_notebook(cells=cells, metadata={**METADATA, "source_map": lines})
+    return made
 
 
 def alt_texts(chapter: Chapter) -> dict[str, str]:
@@ -116,7 +117,8 @@ def _made(made: dict[str, str]) -> str:
 def _solved(chapter: Chapter) -> nbformat.NotebookNode:
     if not chapter.solved.is_file():
         raise _stale(chapter, "it does not exist")
-    return nbformat.read(chapter.solved, as_version=4)
+    stored: nbformat.NotebookNode = nbformat.read(chapter.solved, as_version=4)
+    return stored
 
 
 def _stored_facts(chapter: Chapter, solved: nbformat.NotebookNode) -> Any:

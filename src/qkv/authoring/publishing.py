@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from qkv.authoring.course import AuthoringError, Course
+from qkv.course import AuthoringError, Course
 
 ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 RAN = re.compile(r"Executing notebook|Executed notebook")

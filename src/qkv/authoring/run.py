@@ -13,8 +13,8 @@ import torch
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
-from qkv.authoring.course import AuthoringError, Chapter
 from qkv.authoring.editions import METADATA
+from qkv.course import AuthoringError, Chapter
 
 CELL_SECONDS = 600
 ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")

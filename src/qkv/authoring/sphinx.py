@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import shutil
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -20,10 +21,10 @@ from sphinx.config import Config
 from sphinx.errors import SphinxError
 
 from qkv.authoring.bibliography import use_round_brackets
-from qkv.authoring.course import AuthoringError, Chapter, Course
 from qkv.authoring.ledger import ledger
 from qkv.authoring.page import alt_texts, page
 from qkv.authoring.syllabus import Syllabus
+from qkv.course import AuthoringError, Chapter, Course
 
 CHAPTERS = "book/chapters/"
 LEDGER, CONVENTIONS = "<!-- the claims of all chapters -->", "<!-- the conventions of qkv.model -->"
@@ -83,7 +84,10 @@ def read_chapters(app: Sphinx) -> None:
 def fill_in(app: Sphinx, docname: str, source: list[str]) -> None:
     """Put what is made into the page that has a place for it."""
     course = Course(Path(app.srcdir))
-    makers = {LEDGER: lambda: ledger(course), CONVENTIONS: lambda: conventions(course)}
+    makers: dict[str, Callable[[], str]] = {
+        LEDGER: lambda: ledger(course),
+        CONVENTIONS: lambda: conventions(course),
+    }
     for place, make in makers.items():
         if place in source[0]:
             try:

@@ -20,10 +20,7 @@ from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
 
-from qkv.authoring.course import AuthoringError, Chapter, Course
-
-HOURS = {"one": 1.0, "two": 2.0, "three": 3.0, "four": 4.0}
-TIME = re.compile(r"\*\*Time:\*\* (?:about )?(?:(?P<minutes>\d+) minutes|(?P<hours>\w+)(?P<half> and a half)? hours)")
+from qkv.course import AuthoringError, Chapter, Course
 
 
 @dataclass(frozen=True)
@@ -37,13 +34,8 @@ class Load:
 
 def load(chapter: Chapter) -> Load:
     """Read it from the chapter's source and its solved edition."""
-    text = chapter.source.read_text(encoding="utf-8")
-    title, time = re.search(r"^# (.+)$", text, re.MULTILINE), TIME.search(text)
-    if title is None or time is None or (time["hours"] and time["hours"] not in HOURS):
-        raise AuthoringError(f'{chapter.where()}: its opening should say "**Time:** about 90 minutes".')
-    minutes = float(time["minutes"] or 60 * (HOURS[time["hours"]] + (0.5 if time["half"] else 0)))
     stored = nbformat.read(chapter.solved, as_version=4).metadata["qkv"]["exercises"]
-    return Load(title[1].split(":")[0], len(stored), round(minutes))
+    return Load(chapter.title, len(stored), chapter.minutes)
 
 
 def table(course: Course, weeks: list[str], up: str) -> Iterator[str]:
@@ -86,4 +78,4 @@ class Syllabus(SphinxDirective):
             raise self.error(str(error)) from None
         place = nodes.Element()
         self.state.nested_parse(StringList(lines, self.get_source_info()[0]), self.content_offset, place)
-        return place.children
+        return list(place.children)

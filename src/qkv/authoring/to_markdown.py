@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from qkv.authoring.bibliography import PLACE, Citation
-from qkv.authoring.course import AuthoringError, Chapter
+from qkv.course import AuthoringError, Chapter
 
 CALLOUTS = {
     "admonition", "attention", "caution", "danger", "error", "hint", "important", "margin", "note", "seealso",

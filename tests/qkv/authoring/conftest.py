@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from qkv.authoring import Course, build
-from qkv.authoring.course import Facts
+from qkv.course import Facts
 
 TINY = Path(__file__).parent / "tiny_course"
 FACTS = {"mean": Facts(2.0, ("the statistics module",)), "Counter": Facts()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from qkv.authoring.bibliography import citations
-from qkv.authoring.course import Course
+from qkv.course import Course
 
 
 def test_citations_have_names_year_and_link(tiny: Course) -> None:

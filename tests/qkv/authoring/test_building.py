@@ -14,9 +14,9 @@ import torch
 from qkv.authoring import Course, build
 from qkv.authoring.building import carry_outputs
 from qkv.authoring.chapter import Code, Ids, Prose, Task, read, without_links_ahead
-from qkv.authoring.course import AuthoringError, Chapter
 from qkv.authoring.editions import solved_edition, student_edition
-from qkv.authoring.fingerprint import fingerprint, imported, meaning, reached
+from qkv.authoring.fingerprint import fingerprint, meaning, reached
+from qkv.course import AuthoringError, Chapter
 
 
 def run_build(course: Course, *stems: str, **options: bool) -> tuple[int, str]:
@@ -350,7 +350,9 @@ def test_the_fingerprint_follows_the_modules_that_a_chapter_reaches(tiny: Course
     before = fingerprint(chapter(tiny), notebook)
     (source / "model" / "later.py").write_text("x = 1\n", "utf-8")
     assert fingerprint(chapter(tiny), notebook) == before
-    (source / "model" / "earlier.py").write_text("x = 1\n", "utf-8")
+    (source / "model" / "earlier.py").write_text("def unrelated():\n    return thing\n", "utf-8")
+    assert fingerprint(chapter(tiny), notebook) == before  # nothing here uses it
+    (source / "model" / "earlier.py").write_text("thing = 1\n", "utf-8")
     assert fingerprint(chapter(tiny), notebook) != before
 
 
@@ -361,10 +363,6 @@ def test_the_meaning_of_code_is_what_can_change_an_output() -> None:
     assert meaning(code) != meaning(code.replace("x + 1", "1 + x"))
     assert meaning("x = 'a'") != meaning("x = b'a'")
     assert meaning("%time x") == "%time x"
-
-
-def test_imports_of_a_cell() -> None:
-    assert imported("import a.b\nfrom c import d as e, f\nfrom . import g\n") == ["a.b", "c", "c.d", "c.f"]
 
 
 def test_the_file_is_the_same_on_every_system(built: Course) -> None:

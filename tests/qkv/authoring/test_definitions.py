@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from qkv.authoring.course import AuthoringError
 from qkv.authoring.definitions import definition
+from qkv.course import AuthoringError
 
 
 @pytest.fixture

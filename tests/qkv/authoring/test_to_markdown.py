@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from qkv.authoring.bibliography import Citation
-from qkv.authoring.course import AuthoringError, Chapter
 from qkv.authoring.to_markdown import Plain, anchors
+from qkv.course import AuthoringError, Chapter
 
 CHAPTER = Chapter(Path("/course"), "02_scaling")
 

@@ -84,7 +84,7 @@ def run(
     """Keep every worker busy, and give back what is done."""
     introduced: set[str] = set()  # workers whose sandbox was told
     waiting = batches(submissions)
-    running: dict[Future, list[Handed]] = {}
+    running: dict[Future[list[GradedSubmission]], list[Handed]] = {}
     done = as_completed()
 
     def submit(batch: list[Handed]) -> None:

@@ -1,14 +1,25 @@
-"""Where things are: one stem per chapter, from its source to every file that is made from it."""
+"""What the course consists of: its chapters, and where everything of a chapter is. One stem per chapter, everywhere.
+
+`_toc.yml` says which chapters there are and in what order, a chapter's file name its number and stem, its front matter
+how many minutes it takes, its first heading what it is called. All else that needs to know asks here. Where the package
+was installed without the book (a wheel, Gradescope), `chapters.json` beside this file tells the same; `qkv build`
+writes it.
+"""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 NAME = re.compile(r"\d\d_\w+")  # 01_lookup
-LISTED = re.compile(rf"^ *- file: book/chapters/({NAME.pattern})$", re.MULTILINE)  # how _toc.yml names a chapter
+FOLDER = "book/chapters/"
+FRONT = re.compile(r"---\n(.*?)\n---\n", re.DOTALL)
+PACKED = Path(__file__).with_name("chapters.json")
 
 
 class AuthoringError(Exception):
@@ -65,6 +76,29 @@ class Chapter:
     def model(self) -> Path:
         return self.root / "src" / "qkv" / "model" / f"{self.stem}.py"
 
+    @property
+    def title(self) -> str:
+        """Its first heading, up to a colon."""
+        heading = re.search(r"^# (.+)$", self._text, re.MULTILINE)
+        if heading is None:
+            raise AuthoringError(f"{self.where()}: it should begin with a title: # What the chapter is about")
+        return heading[1].split(":")[0].strip()
+
+    @property
+    def minutes(self) -> int:
+        """How long a student takes, exercises included."""
+        import yaml
+
+        front = FRONT.match(self._text)
+        found = (yaml.safe_load(front[1]) or {}).get("minutes") if front else None
+        if not isinstance(found, int):
+            raise AuthoringError(f"{self.where()}: its front matter should say how long it takes: minutes: 90")
+        return found
+
+    @property
+    def _text(self) -> str:
+        return self.source.read_text(encoding="utf-8")
+
     def where(self, line: int | None = None) -> str:
         """How messages name the source: relative to the root, with the line if it is known."""
         path = self.source.relative_to(self.root).as_posix()
@@ -111,8 +145,11 @@ class Course:
         return [Chapter(self.root, path.stem) for path in found if NAME.fullmatch(path.stem)]
 
     def _listed(self) -> list[Chapter]:
-        toc = (self.root / "_toc.yml").read_text(encoding="utf-8")
-        found = [Chapter(self.root, name) for name in LISTED.findall(toc)]
+        import yaml
+
+        toc = yaml.safe_load((self.root / "_toc.yml").read_text(encoding="utf-8"))
+        names = [file.removeprefix(FOLDER) for file in _files(toc) if file.startswith(FOLDER)]
+        found = [Chapter(self.root, name) for name in names if NAME.fullmatch(name)]
         missing = [chapter.where() for chapter in found if not chapter.source.is_file()]
         if missing:
             raise AuthoringError(
@@ -123,3 +160,58 @@ class Course:
 
 def _is_called(chapter: Chapter, wanted: str) -> bool:
     return Path(wanted).stem in (chapter.stem, chapter.name) or wanted.lstrip("0") == str(chapter.number)
+
+
+def _files(toc: Any) -> Iterator[str]:
+    """Every page that a table of contents names, in order."""
+    if isinstance(toc, dict):
+        if isinstance(toc.get("file"), str):
+            yield toc["file"]
+        toc = list(toc.values())
+    if isinstance(toc, list):
+        for part in toc:
+            yield from _files(part)
+
+
+# ---- for whoever has the package, with or without the book
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A chapter, as all of the course knows it."""
+
+    number: int
+    stem: str
+    title: str
+    minutes: int
+
+    @property
+    def label(self) -> str:
+        """How reports speak of it."""
+        return f"Chapter {self.number:02}: {self.stem}"
+
+
+def root() -> Path | None:
+    """The working copy that this file lies in; None if the package was installed without the book."""
+    return next(
+        (f for f in Path(__file__).resolve().parents if (f / "_toc.yml").is_file() and (f / FOLDER).is_dir()), None
+    )
+
+
+@cache
+def entries() -> tuple[Entry, ...]:
+    """The chapters in order."""
+    here = root()
+    if here is None:
+        return tuple(Entry(**entry) for entry in json.loads(PACKED.read_text(encoding="utf-8")))
+    return tuple(entries_of(Course(here)))
+
+
+def entries_of(course: Course) -> Iterator[Entry]:
+    for chapter in course.chapters():
+        yield Entry(chapter.number, chapter.stem, chapter.title, chapter.minutes)
+
+
+def packed(course: Course) -> str:
+    """The text of `chapters.json`."""
+    return json.dumps([asdict(entry) for entry in entries_of(course)], indent=1, ensure_ascii=False) + "\n"

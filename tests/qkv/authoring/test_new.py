@@ -1,0 +1,112 @@
+"""`qkv new exercise` writes every piece of an exercise, in order, and nothing over what is there."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from qkv.authoring.new import bound, new_exercise, with_import
+from qkv.course import Course
+from qkv.lint import clashes
+
+EXERCISES = '''"""Exercises."""
+
+from typing import Any
+
+from torch import Tensor
+
+from proctor import Exercise
+from qkv.model.tiny import mean
+
+exercise: Any = Exercise(mean, section=str(Tensor))
+'''
+
+
+@pytest.fixture
+def course(tiny: Course) -> Course:
+    folder = tiny.root / "src" / "qkv" / "exercises"
+    folder.mkdir()
+    (folder / "tiny.py").write_text(EXERCISES, "utf-8")
+    chapter = tiny.chapters(["tiny"])[0].source
+    text = chapter.read_text("utf-8")
+    if "## What to take away" not in text:
+        chapter.write_text(text + "\n## A section\n\nWords.\n\n## What to take away\n\nThis.\n", "utf-8")
+    return tiny
+
+
+def contents(course: Course) -> dict[str, str]:
+    files = (path for path in course.root.rglob("*") if path.suffix in (".py", ".md"))
+    return {path.relative_to(course.root).as_posix(): path.read_text("utf-8") for path in files}
+
+
+def test_all_pieces_are_written(course: Course) -> None:
+    before = contents(course)
+    said: list[str] = []
+    assert new_exercise("doubled", "tiny", course, said.append) == 0
+    after = contents(course)
+    changed = {name for name in after if after[name] != before.get(name)}
+    assert changed == {
+        "src/qkv/model/tiny.py",
+        "src/qkv/exercises/tiny.py",
+        "tests/qkv/model/test_doubled.py",
+        "tests/answers/tiny/right/doubled.py",
+        "tests/answers/tiny/wrong/doubled.py",
+        "book/chapters/01_tiny.md",
+    }
+    assert said[-1] == "Replace what says TODO, then: qkv lint doubled, qkv build tiny"
+    assert {line.removeprefix("  written  ") for line in said[:-1]} == changed
+    for name in changed:
+        if name.endswith(".py"):
+            ast.parse(after[name])
+    chapter = after["book/chapters/01_tiny.md"]
+    assert chapter.index(":tags: [exercise]\ndoubled\n") < chapter.index("## What to take away")
+    exercises = after["src/qkv/exercises/tiny.py"]
+    assert {"doubled", "doubled_exercise", "normal", "distinct", "mean"} <= bound(exercises)
+
+
+def test_ruff_has_nothing_to_say_about_them(course: Course, root: Path) -> None:
+    assert new_exercise("doubled", "tiny", course, lambda line: None) == 0
+    files = [str(path) for path in course.root.rglob("*.py") if "doubled" in path.read_text("utf-8")]
+    ours = 'lint.isort.known-first-party=["qkv", "proctor"]'
+    words = [sys.executable, "-m", "ruff", "check", "--config", str(root / "pyproject.toml"), "--config", ours, *files]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "stem", "why"),
+    [
+        ("mean", "tiny", "src/qkv/model/tiny.py has a mean already: take another name."),
+        ("Exercise", "tiny", "src/qkv/exercises/tiny.py has a Exercise already: take another name."),
+        ("two words", "tiny", "'two words' is no name of a function."),
+        ("doubled", "missing", "No chapter missing in book/chapters"),
+    ],
+)
+def test_nothing_is_written_where_it_would_clash(course: Course, name: str, stem: str, why: str) -> None:
+    before = contents(course)
+    said: list[str] = []
+    assert new_exercise(name, stem, course, said.append) == 1
+    assert said[0].startswith(why)
+    assert contents(course) == before
+
+
+def test_an_import_goes_where_it_belongs() -> None:
+    text = "from proctor import Exercise\nfrom qkv.model.tiny import mean\n"
+    assert with_import(text, "qkv.model.tiny", "Counter") == text.replace("import mean", "import Counter, mean")
+    assert with_import(text, "proctor", "Exercise") == text
+    assert (
+        with_import(text, "proctor.inside.inputs", "normal").splitlines()[1]
+        == "from proctor.inside.inputs import normal"
+    )
+
+
+def test_lint_tells_what_hides_a_reference(tmp_path: Path) -> None:
+    path = tmp_path / "tiny.py"
+    path.write_text(EXERCISES, "utf-8")
+    assert list(clashes(path)) == []
+    path.write_text(EXERCISES + "\n\ndef mean(x):\n    return x\n", "utf-8")
+    assert list(clashes(path)) == ["tiny.py binds mean in lines 8 and 13: the later one hides the first; rename it"]
