@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from copy import copy
-from typing import Any
+from typing import Any, TypeVar
 
 from proctor.locate.neighbours import COMPARISONS, DIMENSIONS, OPERATORS, REDUCES, beside, takes_dimension
 from proctor.locate.source import Definition, Edit, Function, Place, body_of, size
 
+Node = TypeVar("Node", bound=ast.AST)
 MOST_NAMES = 10  # that are tried in the place of one
 ATOMS = (ast.Name, ast.Constant, ast.Call, ast.Subscript, ast.Attribute, ast.List, ast.ListComp, ast.Dict, ast.Tuple)
 SYMMETRIC = {"transpose", "swapaxes", "swapdims", "maximum", "minimum", "logical_and", "logical_or"}
@@ -295,7 +296,8 @@ def written(node: ast.expr) -> str:
     return text if isinstance(node, ATOMS) and not isinstance(node, ast.Tuple) else f"({text})"
 
 
-def changed(node: Any, **fields: Any) -> Any:
+def changed(node: Node, **fields: Any) -> Node:
+    """A copy of a node with other fields."""
     new = copy(node)
     for name, value in fields.items():
         setattr(new, name, value)
