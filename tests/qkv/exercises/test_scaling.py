@@ -68,10 +68,10 @@ def test_every_way_to_hide_is_right_unless_float16_has_no_such_number(hide: Hide
 def test_ten_thousand_is_not_infinity(salt: str) -> None:
     for number in (-1000.0, -10000.0):
         result = examine(attend(lambda s, hidden, number=number: s.masked_fill(hidden, number)), salt)
-        assert result.misconception == "a_large_number_for_infinity"
+        assert result.misconceptions == ("a_large_number_for_infinity",)
         assert "a number that is not below every score" in result.message
     answer = attend(lambda s, hidden: s + hidden * -10000.0)
-    assert examine(answer, salt).misconception == "a_large_number_added"
+    assert examine(answer, salt).misconceptions == ("a_large_number_added",)
 
 
 def by_rank(equation: str) -> Callable[..., Any]:
@@ -85,8 +85,8 @@ def by_rank(equation: str) -> Callable[..., Any]:
 
 @salts
 def test_code_for_one_number_of_dimensions_is_named_however_it_fails(salt: str) -> None:
-    assert examine(by_rank("bid,bjd->bij"), salt).misconception == "for_one_batch_dimension"
-    assert examine(by_rank("id,jd->ij"), salt).misconception == "for_no_batch_dimension"
+    assert examine(by_rank("bid,bjd->bij"), salt).misconceptions == ("for_one_batch_dimension",)
+    assert examine(by_rank("id,jd->ij"), salt).misconceptions == ("for_no_batch_dimension",)
     assert examine(by_rank("...id,...jd->...ij"), salt).state == "passed"
 
 
@@ -95,43 +95,43 @@ def test_a_mask_that_is_reshaped_or_indexed_must_have_the_very_shape(salt: str) 
     def reshaped(s: Tensor, hidden: Tensor) -> Tensor:
         return s.masked_fill(hidden.reshape(s.shape), -math.inf)
 
-    assert examine(attend(reshaped), salt).misconception == "mask_of_the_very_shape"
+    assert examine(attend(reshaped), salt).misconceptions == ("mask_of_the_very_shape",)
 
 
 @ways
 @salts
 def test_unscaled(hide: Hide, salt: str) -> None:
-    assert examine(attend(hide, divisor=one), salt).misconception == "unscaled"
+    assert examine(attend(hide, divisor=one), salt).misconceptions == ("unscaled",)
 
 
 @ways
 @salts
 def test_mask_reversed(hide: Hide, salt: str) -> None:
-    assert examine(attend(hide, hidden=torch.clone), salt).misconception == "mask_reversed"
+    assert examine(attend(hide, hidden=torch.clone), salt).misconceptions == ("mask_reversed",)
 
 
 @ways
 @salts
 def test_softmax_over_queries(hide: Hide, salt: str) -> None:
-    assert examine(attend(hide, dim=-2), salt).misconception == "softmax_over_queries"
+    assert examine(attend(hide, dim=-2), salt).misconceptions == ("softmax_over_queries",)
 
 
 @ways
 @salts
 def test_two_at_once(hide: Hide, salt: str) -> None:
     result = examine(attend(hide, divisor=one, hidden=torch.clone), salt)
-    assert result.misconception == "unscaled + mask_reversed"
+    assert result.misconceptions == ("unscaled", "mask_reversed")
     assert len(result.explanations) == 2
     assert "not divided by the square root of d_k" in result.message
     assert "you hide what is allowed" in result.message
     result = examine(attend(hide, divisor=lambda d: d, dim=-2), salt)
-    assert result.misconception == "divided_by_d_k + softmax_over_queries"
+    assert result.misconceptions == ("divided_by_d_k", "softmax_over_queries")
 
 
 @pytest.mark.parametrize("fill", [0.0, -1e-9])
 def test_a_fill_near_zero(fill: float) -> None:
     result = examine(attend(lambda s, hidden: s.masked_fill(hidden, fill)), "")
-    assert result.misconception == "hidden_scores_set_to_zero"
+    assert result.misconceptions == ("hidden_scores_set_to_zero",)
 
 
 @salts
@@ -155,12 +155,12 @@ def test_no_row_or_column_of_a_mask_is_all_one_value(salt: str) -> None:
 
 def test_a_variance_with_two_mistakes() -> None:
     result = Examiner(variance_exercise).examine(lambda d, sigma, mean=0.0: d**2 * sigma**4)
-    assert result.misconception == "mean_forgotten + width_squared"
+    assert result.misconceptions == ("mean_forgotten", "width_squared")
 
 
 def test_the_jacobian_of_a_single_row_names_the_batch() -> None:
     result = Examiner(jacobian_exercise).examine(lambda p: torch.diag(p) - p.view(-1, 1) @ p.view(1, -1))
-    assert result.misconception == "one_row_at_a_time"
+    assert result.misconceptions == ("one_row_at_a_time",)
 
 
 @salts
@@ -170,7 +170,7 @@ def test_an_epsilon_is_nothing_in_float16(epsilon: float, salt: str) -> None:
         lambda weights: -(weights * (weights + epsilon).log()).sum(-1),
         lambda weights: -(weights * weights.clamp_min(epsilon).log()).sum(-1),
     ):
-        assert Examiner(entropy_exercise, salt).examine(answer).misconception == "nothing_left_in_float16"
+        assert Examiner(entropy_exercise, salt).examine(answer).misconceptions == ("nothing_left_in_float16",)
 
 
 @salts
