@@ -97,14 +97,14 @@ def test_a_mistake_is_named(examiner: Examiner, mistake: str) -> None:
 @pytest.mark.parametrize("mistakes", PAIRS, ids=" and ".join)
 def test_two_mistakes_at_once_are_both_named(examiner: Examiner, mistakes: tuple[str, str]) -> None:
     result = examiner.examine(student(*mistakes))
-    assert result.misconception is not None
+    assert result.misconceptions
     assert set(result.misconceptions) == {NAMES[mistake] for mistake in mistakes}
     assert len(result.explanations) == 2
 
 
 def test_three_mistakes_at_once_are_not_guessed(examiner: Examiner) -> None:
     result = examiner.examine(student("wide scale", "no mask", "no output projection"))
-    assert (result.state, result.misconception) == ("not_yet", None)
+    assert (result.state, result.misconceptions) == ("not_yet", ())
 
 
 def test_a_mask_of_one_dimension_is_not_asked_for(examiner: Examiner) -> None:
@@ -138,4 +138,4 @@ def test_a_fill_that_float16_does_not_have(examiner: Examiner) -> None:
             return super().forward(query, key, value, mask)
 
     result = examiner.examine(Filled)
-    assert (result.misconception, result.probes - result.probes_passed) == ("TooLargeForFloat16", 1)
+    assert (result.misconceptions, result.probes - result.probes_passed) == (("TooLargeForFloat16",), 1)

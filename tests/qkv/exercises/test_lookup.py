@@ -43,7 +43,7 @@ def cosines_without_softmax(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
 def test_two_mistakes_are_both_named(exercise, answer, mistakes, salt):
     result = Examiner(find(exercise), salt).examine(answer)
     assert result.state == "not_yet"
-    assert result.misconception is not None
+    assert result.misconceptions
     assert set(result.misconceptions) == mistakes
     assert len(result.explanations) >= 2  # a third says where it raised an exception, if it did
 

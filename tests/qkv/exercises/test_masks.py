@@ -57,7 +57,7 @@ def sum_of_everything(x: Tensor, lengths: Tensor) -> Tensor:
 def test_two_mistakes_are_both_named(exercise, answer, mistakes, salt):
     result = Examiner(find(exercise), salt).examine(answer)
     assert result.state == "not_yet"
-    assert result.misconception is not None
+    assert result.misconceptions
     assert set(result.misconceptions) == mistakes
     assert len(result.explanations) == 2
 

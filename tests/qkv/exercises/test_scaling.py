@@ -59,7 +59,7 @@ def one(d: int) -> float:
 def test_every_way_to_hide_is_right_unless_float16_has_no_such_number(hide: Hide, salt: str) -> None:
     result = examine(attend(hide), salt)
     if hide is WAYS["-1e9"]:
-        assert (result.misconception, result.probes - result.probes_passed) == ("too_large_for_float16", 1)
+        assert (result.misconceptions, result.probes - result.probes_passed) == (("too_large_for_float16",), 1)
     else:
         assert result.state == "passed"
 
