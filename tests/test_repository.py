@@ -110,8 +110,11 @@ def imported() -> dict[str, Path]:
 def test_the_project_declares_what_its_source_imports_and_nothing_else() -> None:
     known = packages_distributions()
     used = {top: {canonicalize_name(name) for name in known.get(top, [top])} for top in imported()}
-    needed = {canonicalize_name(requirement.name) for requirement in declared()}
-    optional = {canonicalize_name(requirement.name) for requirement in declared("cluster", "similarity", "pretrained")}
+    needed = {canonicalize_name(requirement.name) for requirement in declared("notebooks", "book")}
+    optional = {
+        canonicalize_name(requirement.name)
+        for requirement in declared("notebooks", "book", "cluster", "similarity", "pretrained")
+    }
     undeclared = {top: str(path) for top, path in imported().items() if not used[top] & optional}
     assert not undeclared, "imported, but not in pyproject.toml"
     assert needed - set().union(*used.values()) <= NOT_IMPORTED, "declared, but not imported"

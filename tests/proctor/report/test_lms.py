@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import subprocess
+import tomllib
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -93,7 +95,7 @@ def test_gradescope_results_per_student(graded: Path) -> None:
     assert anna["tests"][1]["output"].startswith("shifted: not yet\nYou triple x")
 
 
-def test_gradescope_autograder(graded: Path) -> None:
+def test_gradescope_autograder(graded: Path, root: Path) -> None:
     export(graded, "gradescope", graded / "class.zip", POINTS, "qkv")
     with zipfile.ZipFile(graded / "class.zip") as archive:
         inner = zipfile.ZipFile(io.BytesIO(archive.read("autograder.zip")))
@@ -107,7 +109,11 @@ def test_gradescope_autograder(graded: Path) -> None:
         assert text.startswith("#!/usr/bin/env bash\n")
         assert subprocess.run(["bash", "-n"], input=text, text=True).returncode == 0
     assert '--exercises "double,shifted"' in inner.read("run_autograder").decode()
-    assert "torch==" in inner.read("setup.sh").decode()
+    installed = re.findall(r"([\w.-]+)==", inner.read("setup.sh").decode())
+    declared = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"]
+    assert installed == [re.split(r"[<>=]", line)[0] for line in declared], (
+        "one list, without extras; `make` installs it"
+    )
 
 
 def test_gradescope_results_of_a_class_of_one(graded: Path) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import io
+import re
 import zipfile
 from collections.abc import Iterator, Sequence
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, packages_distributions, requires, version
 from pathlib import Path
 from string import Template
 
-NEEDED = ("torch", "numpy", "cloudpickle", "click", "tqdm", "jinja2")
 STAMP = (2000, 1, 1, 0, 0, 0)  # the same content gives the same file
 
 SETUP = Template("""\
@@ -52,7 +52,7 @@ def autograder(program: str, exercises: Sequence[str]) -> bytes:
     """
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
-        add(archive, "setup.sh", SETUP.substitute(requirements=" ".join(requirements())), executable=True)
+        add(archive, "setup.sh", SETUP.substitute(requirements=" ".join(requirements(program))), executable=True)
         add(archive, "run_autograder", RUN.substitute(program=program, exercises=",".join(exercises)), executable=True)
         for package in (program, __name__.partition(".")[0]):
             for name, path in files_of(package):
@@ -60,9 +60,11 @@ def autograder(program: str, exercises: Sequence[str]) -> bytes:
     return stream.getvalue()
 
 
-def requirements() -> Iterator[str]:
-    """What grading needs, in the versions that are in use here."""
-    for name in NEEDED:
+def requirements(program: str) -> Iterator[str]:
+    """What the program needs without its extras, as its own metadata say, in the versions that are in use here."""
+    lines = [line for name in packages_distributions().get(program, ()) for line in requires(name) or ()]
+    needed = [re.match(r"[\w.-]+", line) for line in lines if "extra ==" not in line]
+    for name in dict.fromkeys(found[0] for found in needed if found):
         try:
             yield f"{name}=={version(name).split('+')[0]}"
         except PackageNotFoundError:
