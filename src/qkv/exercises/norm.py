@@ -18,7 +18,9 @@ Seen = dict[str, Any]
 
 
 def gains(d: int) -> Tensor:
-    return normal(d, seed="gamma", mean=1.0, std=0.3)
+    """Around 1, and every third around -1: a trained gain may change its sign."""
+    sizes = normal(d, seed="gamma", mean=1.0, std=0.3)
+    return torch.where(torch.arange(d) % 3 == 1, -sizes, sizes)
 
 
 def shifts(d: int) -> Tensor:
