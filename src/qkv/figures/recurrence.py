@@ -20,6 +20,7 @@ LOOKS: dict[str, tuple[str, str, Any]] = {
     "RNN": (VERMILION, "o", "--"),
     "RNN, step by step": (PURPLE, "v", ":"),
     "LSTM": (ORANGE, "s", "-."),
+    "GRU": (PURPLE, "v", (0, (3, 1, 1, 1))),
     "LSTM, gate open": (PURPLE, "v", (0, (4, 1, 1, 1, 1, 1))),
     "CNN": (GREEN, "D", (0, (5, 2))),
     "CNN, dilated": (SKY, "P", (0, (1, 1))),
@@ -182,7 +183,7 @@ def times(results: Mapping[int, Mapping[str, Sequence[float]]], lengths: Sequenc
         ax.text(d * 1.05, 0.97, f"n = d = {d}", color=GREY, fontsize=9, va="top", transform=ax.get_xaxis_transform())
         powers(ax, lengths, stretch=1.1)
         ax.set(yscale="log", xlabel="positions $n$")
-    axes[0].set_ylabel("milliseconds, forward and back")
+    axes[0].set_ylabel("milliseconds, forward and backward")
     handles, names = axes[0].get_legend_handles_labels()
     fig.legend(handles, names, loc="outside lower center", ncols=len(names))
     headline(fig, "Where does attention become slower?")
@@ -190,7 +191,7 @@ def times(results: Mapping[int, Mapping[str, Sequence[float]]], lengths: Sequenc
 
 
 def kept(bytes_kept: Mapping[str, Sequence[int]], lengths: Sequence[int]) -> Figure:
-    """Bytes that a layer keeps for the way back, against the length.
+    """Bytes that a layer keeps for the backward pass, against the length.
 
     Args:
         bytes_kept: architecture -> bytes for each length.
@@ -208,7 +209,7 @@ def kept(bytes_kept: Mapping[str, Sequence[int]], lengths: Sequence[int]) -> Fig
     powers(ax, lengths, stretch=1.7)
     ax.set(
         yscale="log",
-        title="What does a layer keep for the way back?",
+        title="What does a layer keep for the backward pass?",
         xlabel="positions $n$",
         ylabel="megabytes",
     )
@@ -230,22 +231,27 @@ def headline(fig: Figure, title: str) -> None:
 
 
 class Scoreboard:
-    """A table of measured numbers, each a link to the claim whose cell measured it."""
+    """A table of measured numbers; the name of a row links to the claim whose cell measured it, its best is bold."""
 
-    def __init__(self, columns: Sequence[str], rows: Mapping[str, tuple[str, Sequence[str]]]) -> None:
+    def __init__(
+        self, columns: Sequence[str], rows: Mapping[str, tuple[str, Sequence[str]]], larger_is_better: int = 0
+    ) -> None:
         """
         Args:
             columns: what is compared.
             rows: what was measured -> (id of the claim, a number for each column).
+            larger_is_better: in so many rows, from the top, the largest number is the best; below, the smallest.
         """
-        self.columns, self.rows = list(columns), dict(rows)
+        self.columns, self.rows, self.larger_is_better = list(columns), dict(rows), larger_is_better
 
     def _repr_html_(self) -> str:
         heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in ("", *self.columns))
         lines = []
-        for what, (claim, numbers) in self.rows.items():
-            cells = "".join(f'<td><a href="#claim-{claim}">{escape(number)}</a></td>' for number in numbers)
-            lines.append(f'<tr><th scope="row">{escape(what)}</th>{cells}</tr>')
+        for row, (what, (claim, numbers)) in enumerate(self.rows.items()):
+            best = (max if row < self.larger_is_better else min)(numbers, key=float)
+            marked = [f"<strong>{escape(n)}</strong>" if float(n) == float(best) else escape(n) for n in numbers]
+            cells = "".join(f"<td>{number}</td>" for number in marked)
+            lines.append(f'<tr><th scope="row"><a href="#claim-{claim}">{escape(what)}</a></th>{cells}</tr>')
         return f'<table class="table"><thead><tr>{heads}</tr></thead><tbody>{"".join(lines)}</tbody></table>'
 
     def __repr__(self) -> str:

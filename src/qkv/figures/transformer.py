@@ -33,23 +33,26 @@ def with_han(path: Path = HAN) -> list[str]:
 READS = (
     (0.55, "source ids", GREY),
     (1.9, "embed: row · √d + position", PURPLE),
-    (3.55, "self-attention", BLUE),
-    (4.95, "feed-forward", GREEN),
+    (3.55, "norm, self-attention", BLUE),
+    (4.95, "norm, feed-forward", GREEN),
     (6.5, "norm", GREY),
 )
 SAYS = (
     (0.55, "target ids, shifted right", GREY),
     (1.9, "embed: row · √d + position", PURPLE),
-    (3.55, "self-attention, causal", BLUE),
-    (4.95, "cross-attention", VERMILION),
-    (6.35, "feed-forward", GREEN),
+    (3.55, "norm, causal attention", BLUE),
+    (4.95, "norm, cross-attention", VERMILION),
+    (6.35, "norm, feed-forward", GREEN),
     (7.9, "norm", GREY),
     (9.0, "dot with each row of the table", PURPLE),
 )
 
 
+NARROW = 1.3  # half the width of a sublayer's box, which leaves room for its residual connection
+
+
 def machine(title: str) -> Figure:
-    """Encoder and decoder side by side, from ids at the bottom to logits at the top."""
+    """Encoder and decoder side by side, from ids below to logits above; a plus is where a residual connection ends."""
     fig, axis = plt.subplots(figsize=(WIDTH, 5.8))
     axis.set(xlim=(0, 10), ylim=(0.1, 10.4), title=title)
     axis.axis("off")
@@ -63,24 +66,34 @@ def machine(title: str) -> Figure:
     axis.text(reads, 7.0, "memory (batch, source, d)", ha="center", va="bottom")
     turn = 5.0
     axis.plot([reads + 1.7, turn, turn], [6.5, 6.5, 4.95], color=INK, linewidth=1.3)
-    arrow(axis, (turn, 4.95), (says - 1.7, 4.95))
+    arrow(axis, (turn, 4.95), (says - NARROW - 0.08, 4.95))
     axis.text(turn - 0.1, 5.7, "keys,\nvalues", color=KEY, ha="right", va="center", fontsize=9.5)
-    axis.text(says + 0.12, 4.28, "queries", color=QUERY, ha="left", va="center", fontsize=9.5)
+    axis.text(says + 0.14, 4.52, "queries", color=QUERY, ha="left", va="center", fontsize=9.5)
     return fig
 
 
 def column(axis: Axes, x: float, parts: Sequence[tuple[float, str, str]]) -> None:
     for y, words, colour in parts:
-        box(axis, x, y, words, colour)
+        sublayer = words.startswith("norm, ")
+        box(axis, x, y, words, colour, NARROW if sublayer else 1.62)
+        if sublayer:
+            residual(axis, x, y)
     for (below, *_), (above, *_) in pairwise(parts):
         arrow(axis, (x, below + 0.3), (x, above - 0.3))
 
 
-def box(axis: Axes, x: float, y: float, words: str, colour: str) -> None:
-    shape = FancyBboxPatch((x - 1.62, y - 0.22), 3.24, 0.44, boxstyle="round,pad=0.08", facecolor=colour, alpha=0.18)
-    axis.add_patch(shape)
-    edge = FancyBboxPatch((x - 1.62, y - 0.22), 3.24, 0.44, boxstyle="round,pad=0.08", fill=False, edgecolor=colour)
-    axis.add_patch(edge)
+def residual(axis: Axes, x: float, y: float) -> None:
+    """The way around a sublayer: off the stream below its box, back onto it at the plus above."""
+    side, below, above = x - 1.66, y - 0.62, y + 0.56
+    axis.plot([x, side, side, x - 0.12], [below, below, above, above], color=INK, linewidth=1.3)
+    axis.plot(x, above, marker="o", markersize=11, markerfacecolor="none", markeredgecolor=INK, zorder=3)
+    axis.text(x, above, "+", ha="center", va="center_baseline", fontsize=10)
+
+
+def box(axis: Axes, x: float, y: float, words: str, colour: str, half: float) -> None:
+    corner, width = (x - half, y - 0.22), 2 * half
+    axis.add_patch(FancyBboxPatch(corner, width, 0.44, boxstyle="round,pad=0.08", facecolor=colour, alpha=0.18))
+    axis.add_patch(FancyBboxPatch(corner, width, 0.44, boxstyle="round,pad=0.08", fill=False, edgecolor=colour))
     axis.text(x, y, words, ha="center", va="center")
 
 
@@ -89,7 +102,7 @@ def frame(axis: Axes, x: float, bottom: float, top: float, words: str) -> None:
         (x - 2.0, bottom), 4.0, top - bottom, boxstyle="round,pad=0.05", fill=False, edgecolor=GREY, linestyle="--"
     )
     axis.add_patch(shape)
-    axis.text(x - 1.9, top - 0.02, words, color=GREY, fontsize=9.5, va="top")
+    axis.text(x + 1.95, top - 0.02, words, color=GREY, fontsize=9.5, ha="right", va="top")
 
 
 def arrow(axis: Axes, start: tuple[float, float], end: tuple[float, float]) -> None:

@@ -73,16 +73,13 @@ def test_curves_that_end_together_share_a_label() -> None:
     assert [text.get_text() for text in fig.axes[0].texts] == ["RNN, CNN", "attention"]
 
 
-def test_every_number_of_the_scoreboard_is_a_link_to_its_claim() -> None:
-    board = draw.Scoreboard(["RNN", "CNN <3>"], {"copy": ("it-copies", ["1.00", "0.15"]), "time": ("slow", ["2", "1"])})
+def test_a_row_of_the_scoreboard_links_to_its_claim_and_shows_its_best() -> None:
+    rows = {"copy": ("it-copies", ["1.00", "0.15"]), "time": ("slow", ["2", "1"])}
+    board = draw.Scoreboard(["RNN", "CNN <3>"], rows, larger_is_better=1)
     table = BeautifulSoup(board._repr_html_(), "html.parser")
     assert [cell.text for cell in table.select("thead th")] == ["", "RNN", "CNN <3>"]
-    assert [row.th.text for row in table.select("tbody tr")] == ["copy", "time"]
-    found = [(link.text, link["href"]) for link in table.select("tbody td > a")]
-    assert found == [
-        ("1.00", "#claim-it-copies"),
-        ("0.15", "#claim-it-copies"),
-        ("2", "#claim-slow"),
-        ("1", "#claim-slow"),
-    ]
+    found = [(link.text, link["href"]) for link in table.select("tbody th > a")]
+    assert found == [("copy", "#claim-it-copies"), ("time", "#claim-slow")]
+    assert [cell.text for cell in table.select("tbody td")] == ["1.00", "0.15", "2", "1"]
+    assert [best.text for best in table.select("td > strong")] == ["1.00", "1"]
     assert repr(board).splitlines() == ["      RNN   CNN <3>", "copy  1.00  0.15", "time  2     1"]

@@ -31,7 +31,13 @@ def words(fig):
 def test_the_machine_names_its_parts():
     said = words(machine("Which way?"))
     assert said.count("embed: row · √d + position") == 2
-    assert {"self-attention", "self-attention, causal", "cross-attention", "queries", "keys,\nvalues"} <= set(said)
+    assert {"norm, self-attention", "norm, causal attention", "norm, cross-attention"} <= set(said)
+    assert {"queries", "keys,\nvalues"} <= set(said)
+
+
+def test_every_sublayer_of_the_machine_has_a_residual_connection():
+    said = words(machine("Which way?"))
+    assert said.count("+") == sum(text.startswith("norm, ") for text in said) == 5
 
 
 def test_loss_and_accuracy_of_each_seed():
