@@ -23,7 +23,7 @@ gate = Exercise(
     section="GELU",
     minutes=10,
     difficulty=1,
-    why="The gate of BERT and GPT-2, and two formulas for it that differ in the fourth digit.",
+    why="The activation of BERT and GPT-2; its approximation by tanh differs from it by less than 0.001.",
     hints=[
         "x times the probability that a standard normal number is below x. What is that at 0? At 100? At -100?",
         "The distribution function of the normal is written with the error function: `torch.erf`.",
@@ -164,7 +164,7 @@ feeding = Exercise(
     section="Feed-forward",
     minutes=10,
     difficulty=1,
-    why="Two thirds of the parameters of a layer are here, and no word sees another one.",
+    why="At the usual width two thirds of a layer's parameters are here, and no word sees another one.",
     hints=[
         "Three steps: expand, gate, project. Which attribute is which?",
         "`self.activation` is a function: call it on what `self.up` made.",

@@ -48,7 +48,7 @@ softmax_exercise = Exercise(
     section="From scores to weights",
     minutes=10,
     difficulty=1,
-    why="Every attention weight of this course is made by these two lines; on them rests that nothing overflows.",
+    why="Every attention weight of this course is made by these lines, and thanks to the shift none of them overflows.",
     hints=[
         "What must be true of the weights, whatever the scores are? Two properties; write them down first.",
         "`exp` makes every number positive. What should each row then be divided by? Look at the shape of that "

@@ -731,7 +731,7 @@ rms = Exercise(
     section="RMS norm",
     minutes=5,
     difficulty=1,
-    why="Half of the work of LayerNorm; most large models of today do without the mean.",
+    why="LayerNorm without the mean and the shift; many large models of today do without both.",
     hints=[
         "Root, mean, square: read the name from right to left.",
         "Nothing is centred and nothing is shifted: there is no mean to subtract and no beta to add.",
@@ -1143,7 +1143,7 @@ post = Exercise(
     section="Before or after",
     minutes=10,
     difficulty=2,
-    why="The order of 2017: it needs a warm-up, as the next experiment shows.",
+    why="The order of 2017: which rates it bears, and what a warm-up changes, is measured in chapter 9.",
     hints=[
         "First the sum, then the norm: what does the sublayer read?",
         "The norm comes last, over x and the sublayer's answer together.",

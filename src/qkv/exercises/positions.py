@@ -477,7 +477,7 @@ rotate_exercise = Exercise(
     section="Turn the query and the key",
     minutes=20,
     difficulty=2,
-    why="RoPE: the score of two rotated vectors depends on their distance alone. Most recent models use it.",
+    why="RoPE: where two vectors stand enters their score by the distance alone. Llama and many after it use it.",
     hints=[
         "Begin with one vector of width 2 at position 3. By which angle does it turn, and where does (1, 0) end?",
         "The angles are a table (seq, d/2) and fit beside x[..., 0::2], whatever dimensions come before.",
@@ -1290,7 +1290,7 @@ alibi_exercise = Exercise(
     section="A price for every step back",
     minutes=10,
     difficulty=2,
-    why="A penalty that grows with distance needs no table, and goes on beyond the length of training.",
+    why="A penalty that grows with distance needs no table, so there is one for every length.",
     hints=[
         "First the table of steps back, i - j, for one head. What stands on its diagonal, and what above it?",
         "For n = 8 the slopes are 1/2, 1/4, …, 1/256. Which exponents does that need? And for n = 4?",
@@ -1500,7 +1500,7 @@ pieces_exercise = Exercise(
     section="Pieces of words",
     minutes=10,
     difficulty=2,
-    why="It shows which part of a score speaks of words and which of places.",
+    why="Models read pieces, people read words: this says where a word begins and where it only goes on.",
     hints=[
         "Which kind can you tell from a piece alone, without its neighbours?",
         'Whether "trans" is a whole word depends on a neighbour. On which one?',

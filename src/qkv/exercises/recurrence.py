@@ -1038,7 +1038,7 @@ travelling = Exercise(
     section="How far a signal travels",
     minutes=15,
     difficulty=2,
-    why="The table of the paper, computed: how many steps lie between two words.",
+    why="A column of the paper's first table, computed: how many steps lie between two words.",
     hints=[
         "From the first of five positions to the last: how many times does an RNN pass its state on?",
         "In attention every position looks at every other directly.",

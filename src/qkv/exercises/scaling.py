@@ -744,7 +744,7 @@ attention_exercise = Exercise(
     section="Scaled dot-product attention",
     minutes=15,
     difficulty=2,
-    why="The formula of the paper: every model that you know by name computes this in every layer.",
+    why="The formula of the paper: BERT, GPT-2 and Llama compute it in every layer.",
     hints=[
         "Write each tensor's shape beside it. Which product gives (query, key), and what is to be done with it before "
         "the softmax?",

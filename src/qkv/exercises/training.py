@@ -31,7 +31,7 @@ schedule = Exercise(
     section="A rate that rises, then falls",
     minutes=10,
     difficulty=1,
-    why="Without the warm-up the post-norm model of this chapter does not train.",
+    why="At this chapter's rate the post-norm model learns only with a warm-up; at a quarter of it, without one too.",
     hints=[
         "Two curves: one rises in proportion to the step, one falls with its root. Where do they meet?",
         "Before they meet the rising one is smaller, after it the falling one. Which function of two numbers is that?",
@@ -1007,7 +1007,7 @@ clipping = Exercise(
     section="Clipping",
     minutes=10,
     difficulty=2,
-    why="One bad batch cannot throw the model away, and the direction stays what it was.",
+    why="It bounds the step that one bad batch can cause, and the direction stays what it was.",
     hints=[
         "All gradients together are one long vector. What is its length?",
         "If it is short enough nothing happens; else every gradient is multiplied by the same number. Which?",
