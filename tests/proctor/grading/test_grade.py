@@ -82,7 +82,7 @@ def test_the_files_of_a_class(tmp_path: Path, grade: Any, sample: Any) -> None:
     assert (outcome.marked, outcome.resumed, outcome.earlier) == (4, 0, None)
     files = files_of(tmp_path / "out")
     pages = [f"feedback/{name}.html" for name in ("alice", "bob", "carol", "dan")]
-    assert sorted(files) == sorted([*pages, "grades.csv", "results.jsonl", "summary.html"])
+    assert sorted(files) == sorted([*pages, "grades.csv", "results.jsonl", "summary.html", "unnamed.json"])
 
 
 def test_results_have_a_line_per_student_and_exercise(tmp_path: Path, grade: Any, sample: Any) -> None:

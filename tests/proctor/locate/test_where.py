@@ -126,7 +126,7 @@ def test_where_the_numbers_part_if_no_change_is_found(mark: Mark) -> None:
     assert result.located.by == "trace"
     assert result.line == 5
     assert result.message.startswith(
-        "standardise: not yet (1 of 3 probes agree)\n"
+        "standardise: not yet (0 of 3 probes agree)\n"
         "Look at line 5: `spread.cos()` has a value that our solution has nowhere, "
         "though it has every tensor that goes into it."
     )

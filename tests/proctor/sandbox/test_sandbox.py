@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -32,11 +33,12 @@ LIMITS = Limits(seconds=20.0, memory_mb=200, output_bytes=100_000, kept_output=5
 RIGHT = "def affine(x, slope, offset):\n    return slope * x + offset"
 
 
-def make(tier: str, limits: Limits = LIMITS) -> Sandbox:
+def make(tier: str, limits: Limits = LIMITS, **options: Any) -> Sandbox:
     works = {name: (available, why) for name, available, why in describe()}
     if not works[tier][0]:
         pytest.skip(works[tier][1])
-    return Sandbox(dumps([one_exercise.exercise]), {"affine": EXAMINER.draws}, limits, tier, trust=tier == "limits")
+    draws = {"affine": EXAMINER.draws}
+    return Sandbox(dumps([one_exercise.exercise]), draws, limits, tier, trust=tier == "limits", **options)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -384,7 +386,7 @@ box.run(Job([Cell("cell 1", "while True: pass")]))
 
 def test_probes_that_cannot_be_loaded_are_a_fault_of_ours():
     with make("landlock") as box:
-        box._probes = b"not a pickle"
+        box._stock = replace(box._stock, probes=b"not a pickle")
         with pytest.raises(Fault, match=r"(?s)^the sandbox did not start: .*UnpicklingError"):
             box.start()
 
@@ -426,7 +428,7 @@ for name in ("qkv/model/lookup.py", "proctor/x.py"):
     except OSError:
         print("hidden")
 """
-    with make(tier) as box:
+    with make(tier, packages=("qkv",)) as box:
         assert run_in(box, source).output.split() == ["41", "hidden", "hidden"]
         pid = box.pid
     assert box.pid is None
