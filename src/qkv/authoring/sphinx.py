@@ -4,7 +4,7 @@
 - Figures get the alt text that was stored with them.
 - Two pages are filled in when they are read: the claims ledger from all chapters, the conventions from `qkv.model`.
 - Download and launch buttons offer the student edition.
-- Formulas are set here (`mathematics`), and what no page needs is left out (`lightness`): nothing comes from a network.
+- Formulas are set here (`typeset`), and what no page needs is left out (`prune_assets`): nothing comes from a network.
 """
 
 from __future__ import annotations

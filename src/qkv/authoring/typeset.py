@@ -123,7 +123,7 @@ def add_styles(app: Sphinx, pagename: str, template: str, context: dict[str, Any
 
 
 def write_styles(app: Sphinx, exception: Exception | None) -> None:
-    """MathJax's styles and fonts; `lightness` leaves out what no page uses."""
+    """MathJax's styles and fonts; `prune_assets` leaves out what no page uses."""
     if exception or app.builder.format != "html":
         return
     static = Path(app.outdir) / "_static"
