@@ -110,7 +110,8 @@ def check_named(name: str, answer: Callable[..., Any], seconds: float | None = S
     started = time.perf_counter()
     try:
         result = judged(name, answer, examiner, seconds)
-        result = with_line(result, answer, examiner, namespace_of(answer), used_parts(name, answer))
+        with suppress(Exception):  # a search for the line that fails must not cost the verdict
+            result = with_line(result, answer, examiner, namespace_of(answer), used_parts(name, answer))
     except KeyboardInterrupt as error:
         result = interrupted(examiner.exercise, answer, error, seconds)
     except Exception as error:  # ours, not theirs: theirs end up in observations

@@ -7,12 +7,20 @@ import ctypes
 
 # written backwards, and compared byte by byte, so that this file does not find itself
 SECRETS = {"salt": b"@SALT-BACKWARDS@", "reference": b"@COMMENT-BACKWARDS@", "submission": b"@MARKER-BACKWARDS@"}
-HERE = "".join(["a text that", " is certainly here"]).encode()  # what shows that the search works
+# what shows that the search works; long, since what is short lies in Python's own arenas and not on the heap
+HERE = "".join(["a text that", " is certainly here", "." * 2000]).encode()
 SECRETS["control"] = b"ereh yl" + b"niatrec si taht txet a"
 libc = ctypes.CDLL(None)
 libc.sbrk.restype = ctypes.c_void_p
 END = libc.sbrk(0)
-START = min(id(object()), id(SECRETS), id([1]), id(1.5), id(HERE))
+
+
+class MemoryInfo(ctypes.Structure):
+    _fields_ = [(f"field{n}", ctypes.c_size_t) for n in range(10)]  # the first: bytes that the heap has taken
+
+
+libc.mallinfo2.restype = MemoryInfo
+START = END - libc.mallinfo2().field0
 
 
 def search(piece, secret):
