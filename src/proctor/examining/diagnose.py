@@ -307,7 +307,8 @@ class Examiner:
         """Which mistake an implementation is: as `examine` says, by as few probes as that takes."""
         here, there = (examiner._on_demand(examiner._looking_at(implementation)) for examiner in self._both_inputs())
         mistake = self._at_a_glance(here, there)
-        return () if any(known.observation.called for known in here[0].found.values()) else mistake
+        called = mistake and any(known.observation.called for known in here[0].values())  # by any, as in `verdict`
+        return () if called else mistake
 
     def known_at_a_glance(self, mistake: Misconception) -> tuple[str, ...]:
         """As which mistake a known one is diagnosed, by as few probes as that takes."""
