@@ -27,7 +27,8 @@ def search(piece, secret):
     begins = bytes(secret[:-5:-1])
     place = piece.find(begins)
     while place >= 0:
-        if all(piece[place + i] == secret[-1 - i] for i in range(min(len(secret), len(piece) - place))):
+        whole = place + len(secret) <= len(piece)  # what a piece cuts off begins the next one
+        if whole and all(piece[place + i] == secret[-1 - i] for i in range(len(secret))):
             return True
         place = piece.find(begins, place + 1)
     return False
