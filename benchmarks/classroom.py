@@ -14,6 +14,8 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
+from spellings import shape, spelled
+
 ANSWERS = Path(__file__).resolve().parent / "answers"
 SETUP = """\
 import math
@@ -55,9 +57,14 @@ def answers(student: int) -> dict[str, str]:
         ways = (
             [RIGHT[way].replace(way, name) for way in (name, f"{name}_2") if way in RIGHT] if right else [WRONG[name]]
         )
-        head, _, rest = dice.choice(ways).partition("\n")
-        found[name] = f"# {name}, by student {student}\n{head}\n    written_by = {student}\n{rest}"
+        found[name] = spelled(dice.choice(ways), dice)
     return found
+
+
+def differ(students: int) -> tuple[int, int]:
+    """How many notebooks, and how many answers in them, are different programs, the names of variables left aside."""
+    shapes = [[shape(text) for text in answers(number).values()] for number in range(students)]
+    return len({tuple(found) for found in shapes}), len({text for found in shapes for text in found})
 
 
 def notebook(written: Mapping[str, str], tests: bool) -> str:

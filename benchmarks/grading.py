@@ -1,9 +1,10 @@
-"""One class, three graders: throughput, memory and verdicts side by side; and how ours grows with the class."""
+"""One class, three graders: throughput, memory and verdicts side by side; one upload; how ours grows with a class."""
 
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
+import statistics
+from collections.abc import Sequence
 from pathlib import Path
 
 import classroom
@@ -12,16 +13,19 @@ import theirs
 from measuring import Run, Scores, say
 
 SHOWN = 6  # verdicts that are named
+BOTH = (1, 2)  # processes
 INTRODUCTION = """\
-A class of notebooks with {exercises} exercises each (chapters 01–03). The answers are {programs} programs,
-{right} right ones and {wrong} with a classic mistake, which one student in seven makes; a comment and a variable of the
-student's own tell them apart, so that nothing can be graded once for two. No answer hangs, crashes or prints.
+A class of notebooks with {exercises} exercises each (chapters 01–03): {right} right programs and {wrong} with a classic
+mistake, which one student in seven makes, each spelled by dice in the words of another student. Of {students} notebooks
+{notebooks} differ as programs, the names of variables left aside; their {total:,} answers are {answers} different
+programs. No answer hangs, crashes or prints.
 
-`qkv grade` runs all probes in a sandbox, names mistakes and writes a feedback page each. `nbgrader autograde`
-and `otter run`, one notebook after the other, run one test cell per exercise in a kernel, without a sandbox.
-Otter's documented way for a class is `otter grade`, several containers at once; it needs Docker and was not
-measured. Neither was its Python API, which keeps one process for all notebooks and should be faster than
-`otter run`. Start and reports are counted for all; a large class pays for `qkv grade`'s start once.
+`qkv grade` runs all probes in a sandbox, names mistakes and writes a feedback page each. `nbgrader autograde`, otter's
+API (`otter.api.grade_submission`, one Python process for all notebooks) and `otter run` (a command each) run one test
+cell per exercise in a kernel, without a sandbox. Otter's documented way for a class is `otter grade`, several
+containers at once; it needs Docker and was not measured. Two processes of nbgrader or otter have half of the class
+each, and share nothing. Start and reports are counted for all. Their time for one submission does not depend on how
+many there are, so that {theirs} of them stand for {students}; a large class pays for `qkv grade`'s start once.
 """
 WHOSE_TESTS = """\
   (All wrong answers are mistakes that `qkv grade` knows. The tests for the other two are ours, not theirs: they
@@ -30,55 +34,68 @@ WHOSE_TESTS = """\
 """
 
 
-def section(home: Path, students: int, their_students: int) -> list[str]:
+def section(home: Path, students: int, their_students: int, rounds: int) -> list[str]:
     """The lines of the results about grading a class.
 
     Args:
         home: where environments and classes go.
         students: graded by qkv.
-        their_students: graded by nbgrader and otter, which take their time.
+        their_students: graded by nbgrader and otter, which take their time, and by qkv once more.
+        rounds: of everything, since a machine has faster and slower minutes.
     """
-    room = classroom.make(fresh(home / "class"), students)
-    alone, *pairs = (graded(room, home, jobs, students) for jobs in (1, 2))
-    their_tools = []
-    for tool in ("nbgrader", "otter-grader"):
-        their_tools.append(with_their_tool(tool, home, their_students))
-        pairs.append(graded(room, home, 2, students))  # again: a machine has faster and slower minutes
-    pair = mean(pairs)
-    small = graded(classroom.make(fresh(home / "small"), their_students), home, 2, their_students)
-    rows = [alone, pair, *their_tools]
-    floor = ours.floor()
+    large = classroom.make(fresh(home / "class"), students)
+    small = classroom.make(fresh(home / "small"), their_students)
+    measured: dict[tuple[str, int, int], Row] = {}
+    floors, uploads, imports = [], [], []
+    for _ in range(rounds):
+        for jobs in BOTH:
+            add(measured, graded(large, home, jobs, students))
+            add(measured, graded(small, home, jobs, their_students))
+            for tool in theirs.TOOLS:
+                add(measured, with_their_tool(tool, home, their_students, jobs))
+        floors.append(ours.floor())
+        say("one upload")
+        for _ in range(3):
+            imports.append(ours.importing_torch())
+            uploads.append(ours.upload(home))
+    rows = list(measured.values())
+    notebooks, programs = classroom.differ(students)
+    about = {"exercises": len(classroom.EXERCISES), "right": len(classroom.RIGHT), "wrong": len(classroom.WRONG)}
+    about |= {"students": students, "theirs": their_students, "notebooks": notebooks, "answers": programs}
+    about["total"] = students * len(classroom.EXERCISES)
+    alone, pair = (measured[OURS, jobs, students] for jobs in BOTH)
+    once = [a / b for a, b in zip(uploads, imports, strict=True)]
     return [
         "## Grading a class",
         "",
-        *INTRODUCTION.format(
-            exercises=len(classroom.EXERCISES),
-            programs=len(classroom.RIGHT) + len(classroom.WRONG),
-            right=len(classroom.RIGHT),
-            wrong=len(classroom.WRONG),
-        ).splitlines(),
+        *INTRODUCTION.format(**about).splitlines(),
         "",
-        "| grader | submissions | seconds each | per minute | peak memory (MB) |",
-        "|---|---|---|---|---|",
-        *(row.line() for row in rows),
+        f"Measured {rounds} times, in turns; the median is shown, and the range.",
         "",
-        "| throughput | " + " | ".join(f"of {tool.name}" for tool in their_tools) + " |",
-        "|---|---|---|",
+        "| grader | processes | submissions | seconds each | range | peak memory (MB) |",
+        "|---|---|---|---|---|---|",
+        *(row.line() for row in sorted(rows, key=lambda row: (row.processes, row.each))),
+        "",
+        "Throughput of `qkv grade`, like for like:",
+        "",
+        "| processes | submissions | " + " | ".join(f"of {name(tool)}" for tool in theirs.TOOLS) + " |",
+        "|---|---|" + "---|" * len(theirs.TOOLS),
         *(
-            f"| {words} | {' | '.join(f'{t.each / own.each:,.0f} ×' for t in their_tools)} |"
-            for words, own in (
-                (f"one process each: {alone.name}, {students} submissions", alone),
-                (f"{pair.name}, {students} submissions, against one process", pair),
-                (f"{small.name}, {their_students} submissions as they have, against one process", small),
-            )
+            f"| {jobs} | {size} | "
+            + " | ".join(ratio(measured, tool, jobs, size, their_students) for tool in theirs.TOOLS)
+            + " |"
+            for jobs in BOTH
+            for size in (students, their_students)
         ),
         "",
-        "- Two workers were measured three times, before, between and after the others; the mean is shown. They took "
-        f"{', '.join(f'{row.each:.4f}' for row in pairs)} s each.",
         f"- Two workers have {alone.each / pair.each:.2f} × the throughput of one.",
         f"- The floor, all probes on the reference in one process without isolation, comparison or reports, is "
-        f"{floor:.4f} s. One worker takes {alone.each / floor:.1f} × that.",
-        "- Verdicts that are true to the answer as it is written: " + "; ".join(row.truth() for row in rows[1:]) + ".",
+        f"{statistics.median(floors):.4f} s. One worker takes {alone.each / statistics.median(floors):.1f} × that.",
+        f"- One upload as Gradescope has it run, from start to written verdict, takes {statistics.median(once):.2f} × "
+        f"the time of `python -c 'import torch'` ({min(once):.2f} to {max(once):.2f}, n = {len(once)}, in turns).",
+        "- Verdicts that are true to the answer as it is written: "
+        + "; ".join(measured[n, 1, s].truth() for n, s in truths(students, their_students))
+        + ".",
         *WHOSE_TESTS.splitlines(),
     ]
 
@@ -88,23 +105,36 @@ def growth(home: Path, sizes: list[int]) -> list[str]:
     lines = ["## Growth", "", "| submissions | seconds | seconds each | peak memory (MB) |", "|---|---|---|---|"]
     for size in sizes:
         row = graded(classroom.make(fresh(home / "growing"), size), home, 2, size)
-        lines.append(f"| {size:,} | {row.run.seconds:.1f} | {row.each:.4f} | {row.run.peak_mb:.0f} |")
+        lines.append(f"| {size:,} | {row.runs[0].seconds:.1f} | {row.each:.4f} | {row.peak_mb:.0f} |")
     return [*lines, "", "Two workers; the start (torch in the grader and in each sandbox) is included."]
 
 
-class Row:
-    """One grader on one class."""
+OURS = "qkv grade"
 
-    def __init__(self, name: str, students: int, run: Run, scores: Scores) -> None:
-        self.name, self.students, self.run, self.scores = name, students, run, scores
+
+class Row:
+    """One grader on one class, in so many processes; measured once or several times."""
+
+    def __init__(self, name: str, processes: int, students: int, run: Run, scores: Scores) -> None:
+        self.name, self.processes, self.students, self.scores = name, processes, students, scores
+        self.runs = [run]
+
+    @property
+    def all_each(self) -> list[float]:
+        return [run.seconds / self.students for run in self.runs]
 
     @property
     def each(self) -> float:
-        """Seconds for one submission."""
-        return self.run.seconds / self.students
+        """Seconds for one submission, the median."""
+        return statistics.median(self.all_each)
+
+    @property
+    def peak_mb(self) -> float:
+        return max(run.peak_mb for run in self.runs)
 
     def line(self) -> str:
-        return f"| {self.name} | {self.students} | {self.each:.3f} | {60 / self.each:,.0f} | {self.run.peak_mb:.0f} |"
+        span = f"{min(self.all_each):.3f}–{max(self.all_each):.3f}"
+        return f"| {self.name} | {self.processes} | {self.students} | {self.each:.3f} | {span} | {self.peak_mb:.0f} |"
 
     def truth(self) -> str:
         """How many answers were judged as what they are, and which were not."""
@@ -120,22 +150,41 @@ class Row:
         return f"{self.name} {total - len(false):,} of {total:,}{named}"
 
 
-def mean(rows: list[Row]) -> Row:
-    """Several runs of the same as one: the mean time, the largest memory."""
-    seconds = sum(row.run.seconds for row in rows) / len(rows)
-    peak = max(row.run.peak_mb for row in rows)
-    return Row(rows[0].name, rows[0].students, replace(rows[0].run, seconds=seconds, peak_mb=peak), rows[0].scores)
+Measured = dict[tuple[str, int, int], Row]
+
+
+def add(measured: Measured, row: Row) -> None:
+    """One more measurement of the same."""
+    key = row.name, row.processes, row.students
+    if key in measured:
+        measured[key].runs += row.runs
+    else:
+        measured[key] = row
+
+
+def ratio(measured: Measured, tool: str, processes: int, size: int, their_students: int) -> str:
+    own, other = measured[OURS, processes, size], measured[name(tool), processes, their_students]
+    return f"{other.each / own.each:,.0f} ×"
+
+
+def truths(students: int, their_students: int) -> Sequence[tuple[str, int]]:
+    return [(OURS, students), *((name(tool), their_students) for tool in theirs.TOOLS)]
 
 
 def graded(room: Path, home: Path, jobs: int, students: int) -> Row:
-    name = f"qkv grade, {jobs} {'worker' if jobs == 1 else 'workers'}"
-    say(f"{name}, {students} submissions")
-    return Row(name, students, *ours.grade(room, home / "graded", jobs))
+    say(f"{OURS}, {jobs} workers, {students} submissions")
+    return Row(OURS, jobs, students, *ours.grade(room, home / "graded", jobs))
 
 
-def with_their_tool(tool: str, home: Path, students: int) -> Row:
-    say(f"{tool}, {students} submissions")
-    return Row(theirs.VERSIONS[tool].replace("==", " "), students, *theirs.warm(tool, home, students))
+def with_their_tool(tool: str, home: Path, students: int, processes: int) -> Row:
+    say(f"{tool}, {processes} processes, {students} submissions")
+    return Row(name(tool), processes, students, *theirs.warm(tool, home, students, processes))
+
+
+def name(tool: str) -> str:
+    """With its version."""
+    package = "nbgrader" if tool == "nbgrader" else "otter-grader"
+    return f"{tool} ({theirs.VERSIONS[package].split('==')[1]})"
 
 
 def fresh(folder: Path) -> Path:

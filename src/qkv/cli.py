@@ -204,6 +204,11 @@ def grade(
     """Grade a class: SUBMISSIONS holds one folder or file per student."""
     if scheduler and engine != "dask":
         raise click.UsageError("--scheduler is the address of a Dask cluster: add --engine dask.")
+    if engine == "local":
+        from proctor.sandbox import Limits
+        from qkv.early import begin_sandbox
+
+        begin_sandbox(Limits(seconds=timeout, memory_mb=memory), trust_submissions)
     chosen = chosen_exercises(exercises) if exercises is not None else None
 
     from qkv import grading

@@ -245,9 +245,13 @@ class Examiner:
         return pairs or [(m,) for m in known if self.explains((m,), seen, agrees, stops=True)]
 
     def _pairs(self, seen: Answered, agrees: Mapping[str, bool]) -> list[tuple[Misconception, ...]]:
+        return [pair for pair in self._possible_pairs if self.explains(pair, seen, agrees)]
+
+    @cached_property
+    def _possible_pairs(self) -> list[tuple[Misconception, Misconception]]:
+        """Mistakes that can be made together, each of which shows by itself."""
         shown = [m for m in self.exercise.misconceptions.values() if m.replaces and self._shows(m)]
-        together = [(a, b) for a, b in combinations(shown, 2) if self.exercise.both(a, b) is not None]
-        return [(a, b) for a, b in together if self.explains((a, b), seen, agrees)]
+        return [(a, b) for a, b in combinations(shown, 2) if self.exercise.both(a, b) is not None]
 
     def _shows(self, mistake: Misconception) -> bool:
         """Does this mistake, made alone, change what some value probe sees?"""

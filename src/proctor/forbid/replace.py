@@ -16,8 +16,8 @@ from typing import Any
 import torch
 
 from proctor.forbid.family import Family, operators_by_name
+from proctor.forbid.watch import Watch, watching
 from proctor.forbid.watch import Withheld as Withheld
-from proctor.forbid.watch import watching
 
 _BACKENDS = ("CPU", "MkldnnCPU", "SparseCPU", "SparseCsrCPU", "QuantizedCPU", "NestedTensorCPU")
 
@@ -51,6 +51,7 @@ class Blocker:
 
     def __init__(self) -> None:
         self.called: list[str] = []
+        self.watch: Watch | None = None
 
     def _refusal(self, said: str) -> Callable[..., None]:
         def refuse(*args: Any, **options: Any) -> None:
@@ -63,8 +64,14 @@ class Blocker:
         if said not in self.called:
             self.called.append(said)
 
+    def _take_note(self, watch: Watch) -> None:
+        for said in watch.called():
+            self._note(said)
+
     def taken(self) -> tuple[str, ...]:
         """What was called since this was last asked, in words."""
+        if self.watch is not None:
+            self._take_note(self.watch)
         called, self.called = tuple(self.called), []
         return called
 
@@ -86,8 +93,12 @@ class Blocker:
                             if space not in libraries:
                                 libraries[space] = torch._C._dispatch_library("IMPL", space, "", __name__, 1)
                             libraries[space].impl(name, backend, refuse)
-            with watching(families, withheld or {}, self._note):
-                yield
+            with watching(families, withheld or {}) as self.watch:
+                try:
+                    yield
+                finally:
+                    self._take_note(self.watch)
         finally:
+            self.watch = None
             for library in libraries.values():
                 library.reset()

@@ -18,5 +18,6 @@ The sandbox's own processes:
     warmup          zygote: what makes a fork cheap
     harness         child: take a job, run it, send what was seen
     seccomp, landlock, rlimits  child and zygote: confine this process
-    protocol        both sides of the wall: frames, and tensors as bytes
+    frames          both sides of the wall: what crosses it
+    protocol        and how tensors do
 """

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from proctor.forbid import Family
 from proctor.forbid.replace import Blocker
-from proctor.inside import protocol
+from proctor.inside import frames, protocol
 from proctor.inside.observe import Observation, Raised
 from proctor.inside.running import Cell, Draws, Job, Loaded, Output, Probes, Version, room, run_job
 from proctor.inside.warmup.stub_compiler import bring_back
@@ -31,11 +31,11 @@ class Channel:
 
     def hold(self, kind: bytes, payload: bytes = b"") -> None:
         """Send this with the next frame: each write wakes the other side."""
-        self.held += protocol.frame(kind, payload)
+        self.held += frames.frame(kind, payload)
 
     def send(self, kind: bytes, payload: bytes = b"") -> None:
         # write() and read(), since the system calls of sockets are refused once student code may run
-        data, self.held = memoryview(self.held + protocol.frame(kind, payload)), b""
+        data, self.held = memoryview(self.held + frames.frame(kind, payload)), b""
         while data:
             data = data[os.write(self.descriptor, data) :]
 
@@ -45,8 +45,8 @@ class Channel:
 
     def job(self) -> tuple[Job, Draws | None]:
         """What to run, and the inputs if they are others than those of the sandbox."""
-        kind, length = protocol.HEAD.unpack(self._exactly(protocol.HEAD.size))
-        if kind != protocol.JOB:
+        kind, length = frames.HEAD.unpack(self._exactly(frames.HEAD.size))
+        if kind != frames.JOB:
             raise RuntimeError(f"expected a job, got {kind!r}")
         return unpack_job(self._exactly(length))
 
@@ -96,17 +96,17 @@ def run(channel: Channel, blocker: Blocker, probes: Probes, draws: Draws, limits
     """Receive a job, run it, send what was seen."""
 
     def flood() -> NoReturn:
-        channel.send(protocol.STOP, protocol.to_json({"reason": "output"}))
+        channel.send(frames.STOP, frames.to_json({"reason": "output"}))
         os._exit(0)
 
     def loaded(found: Loaded) -> None:
-        channel.hold(protocol.DEFINED, protocol.to_json(report(found)))
+        channel.hold(frames.DEFINED, frames.to_json(report(found)))
 
     def begin(exercise: str, probe: str) -> None:
-        channel.send(protocol.BEGIN, protocol.pair(exercise, probe))
+        channel.send(frames.BEGIN, frames.pair(exercise, probe))
 
     def observed(seen: Observation) -> None:
-        channel.hold(protocol.OBSERVED, pack(in_words(seen, limits["memory_mb"]), limits["frame_bytes"]))
+        channel.hold(frames.OBSERVED, pack(in_words(seen, limits["memory_mb"]), limits["frame_bytes"]))
 
     job, others = channel.job()
     bring_back([*(cell.source for cell in job.cells), *job.modules.values()])
@@ -115,8 +115,8 @@ def run(channel: Channel, blocker: Blocker, probes: Probes, draws: Draws, limits
     with room(output, job.modules, job.inert) as names:
         run_job(job, probes, draws if others is None else others, blocker, names, loaded, begin, observed)
     used = time.process_time() - began
-    channel.hold(protocol.OUTPUT, protocol.to_json({"text": output.text(), "count": output.count, "seconds": used}))
-    channel.send(protocol.END)
+    channel.hold(frames.OUTPUT, frames.to_json({"text": output.text(), "count": output.count, "seconds": used}))
+    channel.send(frames.END)
 
 
 def report(found: Loaded) -> dict[str, Any]:

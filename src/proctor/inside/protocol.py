@@ -1,14 +1,13 @@
-"""What crosses the wall: frames of a kind and a length; tensors in safetensors' format. No pickle comes out.
+"""Tensors as they cross the wall, in safetensors' format. No pickle comes out.
 
-The writing half runs next to student code, so its frames are as hostile as the submission. The reading half runs in the
-trusted process and guarantees: memory is set aside only after a frame's size was checked, nothing but `Garbage` (a
-ValueError) or `TooLarge` is raised for any bytes at all, and what it returns is plain tensors and short printable text.
+The writing half runs next to student code, so what it writes is as hostile as the submission. The reading half runs in
+the trusted process and guarantees: nothing but `Garbage` (a ValueError) is raised for any bytes at all, and what it
+returns is plain tensors with short printable names.
 """
 
 from __future__ import annotations
 
 import json
-import re
 import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,18 +15,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-HEAD = struct.Struct(">cI")  # kind, length of the payload
-
-# between the trusted process and the zygote
-RUN, END_IT = b"S", b"K"
-BOOTED, FAILED = b"R", b"F"
-STATUS = struct.Struct(">iQd")  # how a child ended (as waitpid has it), its peak memory in KB, its processor time
-
-# between the trusted process and a child
-READY, JOB, DEFINED, BEGIN, OBSERVED, OUTPUT, STOP, END, FAULT = (bytes([c]) for c in b"RJDBOPXEF")
+from proctor.inside.frames import Garbage, from_json, one_line, to_json
 
 MAX_HEADER = 64 * 1024
-MAX_TEXT = 1 << 20  # any frame without tensors
 MAX_TENSORS = 256
 MAX_NAME = 100  # characters of a tensor's name
 MAX_DIMS = 8
@@ -46,54 +36,6 @@ DTYPES: dict[str, torch.dtype] = {
     "BOOL": torch.bool,
 }
 _CODES = {dtype: code for code, dtype in DTYPES.items()}
-
-
-class Garbage(ValueError):
-    """What came does not follow the protocol."""
-
-
-class TooLarge(ValueError):
-    """What came is larger than a result may be."""
-
-
-def frame(kind: bytes, payload: bytes = b"") -> bytes:
-    """One frame, ready to be written."""
-    return HEAD.pack(kind, len(payload)) + payload
-
-
-_TO_JSON = json.JSONEncoder(separators=(",", ":"))  # made once: json.dumps would make one for every frame
-
-
-def to_json(value: Any) -> bytes:
-    """JSON in plain ASCII, so that no text can break the encoding."""
-    return _TO_JSON.encode(value).encode("ascii")
-
-
-def from_json(data: bytes) -> dict[str, Any]:
-    """A JSON object, or Garbage."""
-    try:
-        value = json.loads(data.decode("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise Garbage(f"not JSON: {type(error).__name__}") from None
-    if not isinstance(value, dict):
-        raise Garbage("not a JSON object")
-    return value
-
-
-def clean(text: object, limit: int) -> str:
-    """Printable text of bounded length: no control characters, no half characters. Escape it where it is shown."""
-    if not isinstance(text, str):
-        raise Garbage("text expected")
-    whole = text if len(text) <= limit else text[: max(limit - 1, 0)] + "…"
-    return "".join(
-        c if c in "\n\t" or c.isprintable() else "\N{REPLACEMENT CHARACTER}"
-        for c in whole.replace("\r\n", "\n").encode("utf-8", "replace").decode("utf-8")
-    )
-
-
-def one_line(text: str, limit: int) -> str:
-    """The same for a name, which has neither line breaks nor tabs."""
-    return re.sub(r"[\n\t]", "\N{REPLACEMENT CHARACTER}", clean(text, limit))
 
 
 def encode(tensors: Mapping[str, Tensor], note: Any = None) -> bytes:
@@ -210,17 +152,3 @@ def nested(tensors: Mapping[str, Tensor], names: Mapping[str, Sequence[str]]) ->
     for number, (exercise, key) in names.items():
         table.setdefault(exercise, {})[key] = tensors[number]
     return table
-
-
-def pair(first: str, second: str) -> bytes:
-    """Two names as bytes."""
-    return f"{first}\n{second}".encode()
-
-
-def from_pair(data: bytes) -> tuple[str, str]:
-    """What `pair` packed, or Garbage."""
-    try:
-        first, second = data.decode("utf-8").split("\n")
-    except ValueError:
-        raise Garbage("two names expected") from None
-    return first, second

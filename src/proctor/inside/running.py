@@ -21,7 +21,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import groupby, takewhile
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -296,7 +296,11 @@ def room(output: Output, modules: Mapping[str, str], inert: Sequence[str] = ()) 
         return name in (NAMESPACE, "__main__") or sources.owns(name) or shown_nowhere.owns(name)
 
     finders = list(sys.meta_path)
-    hidden = {name: module for name, module in sys.modules.items() if ours(name)}
+    roots = {NAMESPACE, "__main__", *sources.sources, *sources.packages, *shown_nowhere.names}
+    there = [name for name in roots if name in sys.modules]
+    # to look at every module is to write to it (its count of references): in the sandbox, to copy some thousand pages
+    names = there if set(there) <= {NAMESPACE, "__main__"} else [name for name in sys.modules if ours(name)]
+    hidden = {name: sys.modules[name] for name in names}
     streams = {name: getattr(sys, name) for name in ("stdin", "stdout", "stderr", "__stdout__", "__stderr__", "argv")}
     functions = {name: vars(builtins).get(name) for name in ("input", "display", "get_ipython")}
     for name in hidden:
@@ -315,8 +319,9 @@ def room(output: Output, modules: Mapping[str, str], inert: Sequence[str] = ()) 
         yield place.__dict__
     finally:
         sys.meta_path[:] = finders
-        for name in [name for name in sys.modules if ours(name)]:
-            del sys.modules[name]
+        later = takewhile(lambda name: name != NAMESPACE, reversed(sys.modules))
+        for name in [NAMESPACE, "__main__", *(name for name in later if ours(name))]:
+            sys.modules.pop(name, None)
         sys.modules.update(hidden)
         for name, value in streams.items():
             setattr(sys, name, value)

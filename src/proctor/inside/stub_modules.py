@@ -110,10 +110,11 @@ class InertModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def __init__(self, names: Sequence[str] = SHOWN_NOWHERE) -> None:
         self.names = frozenset(names)
+        self.below = tuple(f"{name}." for name in names)
 
     def owns(self, fullname: str) -> bool:
-        """Is this one of these modules, or below one?"""
-        return fullname in self.names or any(fullname.startswith(name + ".") for name in self.names)
+        """Is this one of these modules, or below one? Asked of thousands of modules for each submission."""
+        return fullname in self.names or fullname.startswith(self.below)
 
     def install(self) -> None:
         sys.meta_path.insert(0, self)

@@ -11,6 +11,7 @@ import contextlib
 import fcntl
 import gc
 import io
+import json
 import logging
 import os
 import select
@@ -21,18 +22,20 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from proctor.inside import landlock, protocol, rlimits, seccomp
+from proctor.inside import frames, landlock, rlimits, seccomp
 from proctor.inside.warmup import heap
 
 CHANNELS = 3, 4  # the child's only descriptors besides the standard ones: one for each time that it may be asked
 
 
 def run(control: socket.socket, boot: Mapping[str, Any]) -> None:
-    """Build the walls, load everything, report, serve until the other side hangs up."""
+    """Build the walls, load torch, take the stock, report, serve until the other side hangs up."""
     os.set_inheritable(control.fileno(), False)
     try:
         sweep = _walls(boot)
-        child = _prepare(boot, _receive(control), _receive(control))
+        _load(boot)
+        stock = json.loads(_receive(control))
+        child, later = _prepare(boot, stock, _receive(control), _receive(control))
         # last, and in this order: what is freed later leaves gaps again
         if "freeze" in boot["warm"]:
             heap.freeze()
@@ -41,11 +44,11 @@ def run(control: socket.socket, boot: Mapping[str, Any]) -> None:
             heap.take_gaps()
     except BaseException:
         message = traceback.format_exc()[-4000:].encode("utf-8", "replace")
-        control.sendall(protocol.FAILED + len(message).to_bytes(8, "big") + message)
+        control.sendall(frames.FAILED + len(message).to_bytes(8, "big") + message)
         os._exit(1)
     memory = b"%d" % rlimits.peak_kb()
-    control.sendall(protocol.BOOTED + len(memory).to_bytes(8, "big") + memory)
-    serve(control, child, sweep)
+    control.sendall(frames.BOOTED + len(memory).to_bytes(8, "big") + memory)
+    serve(control, child, sweep, later)
     os._exit(0)
 
 
@@ -102,16 +105,12 @@ def _orphans() -> None:
                 os.waitpid(pid, 0)
 
 
-def _prepare(boot: Mapping[str, Any], probes: bytes, draws: bytes) -> Callable[[Sequence[int]], None]:
-    """Import and warm what children share. Returns what a child does with its channels."""
+def _load(boot: Mapping[str, Any]) -> None:
+    """Import and warm what does not depend on the stock."""
     import torch
 
     torch.set_num_threads(1)  # thread pools do not survive a fork: there must never be one
-    import cloudpickle
-
-    from proctor.forbid import Family, replace
-    from proctor.inside import harness
-    from proctor.inside.warmup import meta_kernels, rehearsal, stub_compiler
+    from proctor.inside.warmup import meta_kernels, stub_compiler
 
     if "stub_compiler" in boot["warm"]:
         stub_compiler.leave_out()
@@ -122,20 +121,37 @@ def _prepare(boot: Mapping[str, Any], probes: bytes, draws: bytes) -> Callable[[
     _hush()
     if "meta_kernels" in boot["warm"]:
         meta_kernels.prefer_kernels()
+
+
+def _prepare(
+    boot: Mapping[str, Any], stock: Mapping[str, Any], probes: bytes, draws: bytes
+) -> tuple[Callable[[Sequence[int]], None], Callable[[], None]]:
+    """Make the stock ready for children to share. Returns what a child does with its channels, and what there is to do
+    once the first has gone."""
+    import cloudpickle
+
+    from proctor.forbid import Family, replace
+    from proctor.inside import harness, protocol
+    from proctor.inside.warmup import rehearsal
+
     functions = cloudpickle.loads(probes)
     table = protocol.nested(*protocol.decode(draws, max_header=1 << 30, max_tensors=1 << 30))
     bounds = boot["limits"]
-    forbid = {name: [Family.from_json(parts) for parts in families] for name, families in boot["forbid"].items()}
+    forbid = {name: [Family.from_json(parts) for parts in families] for name, families in stock["forbid"].items()}
     if "rehearsal" in boot["warm"]:
-        rehearsal.rehearse(functions, table, bounds, boot["public_modules"], forbid, boot["rehearsal"])
+        rehearsal.rehearse(functions, table, bounds, stock["public_modules"], forbid, stock["rehearsal"])
     blocker = replace.Blocker()
     for family in {family for families in forbid.values() for family in families}:
         replace.replacements(family)  # looked up once
     filtered = boot["tier"] != "limits"
     if filtered:
         seccomp.prepare()
-    mapped = rlimits.mapped_bytes()
-    roof = mapped + bounds["memory_mb"] * rlimits.MB if mapped else 0
+
+    def highest() -> int:
+        mapped = rlimits.mapped_bytes()
+        return mapped + bounds["memory_mb"] * rlimits.MB if mapped else 0
+
+    roof = highest()
     if not filtered and sys.platform == "linux":
         import ctypes
 
@@ -153,18 +169,29 @@ def _prepare(boot: Mapping[str, Any], probes: bytes, draws: bytes) -> Callable[[
             else:
                 rlimits.restrict(bounds["cpu_seconds"], roof, processes=rlimits.own_processes() + 64)
         except BaseException as error:
-            channel.send(protocol.FAULT, repr(error).encode("utf-8", "replace"))
+            channel.send(frames.FAULT, repr(error).encode("utf-8", "replace"))
             return
-        channel.send(protocol.READY)
+        channel.send(frames.READY)
         for channel in map(harness.Channel, CHANNELS):
             try:
                 harness.run(channel, blocker, functions, table, bounds)
             except BaseException as error:
                 report = {"reason": "harness", "detail": f"{type(error).__name__}: {error}"[:500]}
-                channel.send(protocol.STOP, protocol.to_json(report))
+                channel.send(frames.STOP, frames.to_json(report))
             channel.close()
 
-    return child
+    def later() -> None:
+        """Load what torch's Python may ask for on the meta device: half as large as torch, and the first submission,
+        which often is the only one, need not wait for it."""
+        nonlocal roof
+        if "preload" in boot["warm"]:
+            with contextlib.suppress(ImportError):
+                __import__("sympy")
+            roof = highest()
+            if "freeze" in boot["warm"]:
+                heap.freeze()
+
+    return child, later
 
 
 def _tame(torch: Any) -> None:
@@ -200,8 +227,11 @@ def _alone(descriptors: Sequence[int], parent: int) -> None:
     os.closerange(CHANNELS[-1] + 1, 1 << 20)
 
 
-def serve(control: socket.socket, child: Callable[[Sequence[int]], None], sweep: Callable[[], None]) -> None:
-    """One child at a time, until the other side hangs up."""
+def serve(
+    control: socket.socket, child: Callable[[Sequence[int]], None], sweep: Callable[[], None], later: Callable[[], None]
+) -> None:
+    """One child at a time, until the other side hangs up. After the first there is time for what can be done later."""
+    had_one = False
     while True:
         try:
             command, descriptors, _, _ = socket.recv_fds(control, 1, len(CHANNELS))
@@ -209,7 +239,7 @@ def serve(control: socket.socket, child: Callable[[Sequence[int]], None], sweep:
             return
         if not command:
             return
-        if command != protocol.RUN or len(descriptors) != len(CHANNELS):
+        if command != frames.RUN or len(descriptors) != len(CHANNELS):
             continue  # a late "end it" for a child that had ended by itself
         pid = os.fork()
         if pid == 0:
@@ -223,13 +253,16 @@ def serve(control: socket.socket, child: Callable[[Sequence[int]], None], sweep:
         ending = _watch(pid, control)
         sweep()
         try:
-            control.sendall(protocol.STATUS.pack(*ending))
+            control.sendall(frames.STATUS.pack(*ending))
         except OSError:
             return
+        if not had_one:
+            had_one = True
+            later()
 
 
 def _watch(pid: int, control: socket.socket) -> tuple[int, int, float]:
-    """Wait for the child's end; end it if told to, or if nobody is there any more. What `protocol.STATUS` holds."""
+    """Wait for the child's end; end it if told to, or if nobody is there any more. What `frames.STATUS` holds."""
     try:
         exit_of = os.pidfd_open(pid)
     except (AttributeError, OSError):  # an old kernel, or not Linux: look again and again

@@ -46,11 +46,18 @@ Where it ends:
 - The tier "limits" has none of the walls. It is refused unless asked for.
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from proctor.inside.rlimits import Limits
 from proctor.sandbox.launch import Fault
-from proctor.sandbox.run import Run, Stopped
-from proctor.sandbox.sandbox import Sandbox
 from proctor.sandbox.tiers import TIERS, Refused, choose, describe
+
+if TYPE_CHECKING:
+    from proctor.sandbox.run import Run, Stopped
+    from proctor.sandbox.sandbox import Sandbox
 
 __all__ = [
     "TIERS",
@@ -63,3 +70,10 @@ __all__ = [
     "choose",
     "describe",
 ]
+HOMES = {"Run": "run", "Stopped": "run", "Sandbox": "sandbox"}
+
+
+def __getattr__(name: str) -> Any:  # a zygote can be begun before torch is here
+    if name in HOMES:
+        return getattr(import_module(f"proctor.sandbox.{HOMES[name]}"), name)
+    raise AttributeError(f"module 'proctor.sandbox' has no attribute {name!r}")

@@ -2,28 +2,37 @@
 
 Guarantees: it gets an empty environment, one descriptor, and text over that descriptor; it ends when this process ends
 (it follows the thread that started it, so a thread of ours that never ends does the starting).
+
+A zygote is begun, then given its stock. It loads torch in between, and may be begun before there is a stock: a *spare*,
+which loads torch while this process loads its own. For one submission that is the difference between loading it once
+and twice. Nothing here needs torch for that reason.
 """
 
 from __future__ import annotations
 
+import contextlib
+import os
 import queue
 import select
+import signal
 import socket
 import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
-from proctor.forbid import Family
-from proctor.inside import landlock, protocol
+from proctor.inside import frames, landlock
 from proctor.inside.rlimits import Limits
 from proctor.sandbox import visible_files
 from proctor.sandbox.tiers import bubblewrap
+
+if TYPE_CHECKING:
+    from proctor.forbid import Family
 
 HOME = Path(__file__).resolve().parents[1]
 INSIDE = ("inside", "forbid")  # packages; the rest of proctor, and all of the course, stays outside
@@ -57,19 +66,30 @@ class Stock:
     public_modules: Mapping[str, str] = field(default_factory=dict)
     forbid: Mapping[str, Sequence[Family]] = field(default_factory=dict)
     rehearsal: str = ""
-    warm: frozenset[str] = frozenset()
+
+    def words(self) -> dict[str, Any]:
+        """What of it is text."""
+        forbid = {name: [family.to_json() for family in families] for name, families in self.forbid.items()}
+        return {"public_modules": dict(self.public_modules), "forbid": forbid, "rehearsal": self.rehearsal}
 
 
 class Zygote:
-    """A running zygote and the socket that commands it."""
+    """A running zygote and the socket that commands it. A process that is forked from this one can use it as well."""
 
     def __init__(self, process: subprocess.Popen[bytes], control: socket.socket, log: IO[bytes]) -> None:
         self.process, self.control, self.log = process, control, log
+        self.owner = os.getpid()
+        try:
+            self.handle = os.pidfd_open(process.pid)  # names it for good, also where it is nobody's child
+        except (AttributeError, OSError):
+            self.handle = -1
         self.peak_kb = 0  # its own memory, which a child's starts from
 
+    @property
+    def can_be_inherited(self) -> bool:
+        return self.handle >= 0
+
     def gone(self) -> bool:
-        if self.process.poll() is not None:
-            return True
         return self.has_spoken(0)  # it never speaks unasked: this is the end of the stream
 
     def has_spoken(self, seconds: float) -> bool:
@@ -93,12 +113,28 @@ class Zygote:
             data += part
         return data
 
+    def kill(self) -> None:
+        """End it now, with everything inside: all of it follows this one process."""
+        if self.owner == os.getpid():
+            self.process.kill()
+            self.process.wait()
+        elif self.handle >= 0:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self.handle, signal.SIGKILL)
+            select.select([self.handle], [], [], 30)
+
     def end(self) -> None:
-        """End it now, with everything inside. All of it follows this one process."""
+        """End it, and let go of all that belongs to it."""
+        self.kill()
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Leave it to the process that inherited it."""
         self.control.close()
-        self.process.kill()
-        self.process.wait()
         self.log.close()
+        if self.handle >= 0:
+            os.close(self.handle)
+            self.handle = -1
 
     def said(self) -> str:
         """The last of what it wrote to its standard error."""
@@ -150,15 +186,41 @@ def module_name(file: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def launch(
-    tier: str, stock: Stock, limits: Limits, hide: Sequence[str | Path] = (), packages: Iterable[str] = ()
-) -> Zygote:
-    """A zygote that is ready for its first run.
+@dataclass(frozen=True)
+class Walls:
+    """What has to be known to begin a zygote.
+
+    Args:
+        tier: which walls.
+        seen: what can be read behind them.
+        limits: of each run.
+        warm: which tricks make it fast (`proctor.inside.warmup`).
+    """
+
+    tier: str
+    seen: visible_files.VisibleFiles
+    limits: Limits
+    warm: frozenset[str] = frozenset()
+
+
+def launch(walls: Walls, stock: Stock) -> Zygote:
+    """A zygote that is ready for its first run: the spare one if there is one behind such walls, or a new one.
 
     Raises:
         Fault: it did not start, with what it said.
     """
-    seen = visible_files.current(hide, packages)
+    zygote = _take_spare(walls) or begin(walls)
+    try:
+        _hand_over(zygote, [frames.to_json(stock.words()), stock.probes, stock.draws], walls.limits.boot_seconds)
+    except BaseException:
+        zygote.end()
+        raise
+    return zygote
+
+
+def begin(walls: Walls) -> Zygote:
+    """A zygote that builds its walls, loads torch, and waits for its stock."""
+    seen = walls.seen
     python = [
         seen.executable,
         "-P",
@@ -168,18 +230,15 @@ def launch(
         "-c",
         (HOME / "inside" / "bootstrap.py").read_text("utf-8"),
     ]
-    words = bubblewrap.command(seen, ENVIRONMENT) if tier == "bubblewrap" else []
+    words = bubblewrap.command(seen, ENVIRONMENT) if walls.tier == "bubblewrap" else []
     boot = {
-        "tier": tier,
+        "tier": walls.tier,
         "path": seen.path,
         "roots": seen.shown,
-        "rules": _rules(seen) if tier == "landlock" else [],
-        "limits": {**asdict(limits), "cpu_seconds": limits.cpu_seconds},
+        "rules": _rules(seen) if walls.tier == "landlock" else [],
+        "limits": {**asdict(walls.limits), "cpu_seconds": walls.limits.cpu_seconds},
         "preload": PRELOAD,
-        "public_modules": dict(stock.public_modules),
-        "forbid": {name: [family.to_json() for family in families] for name, families in stock.forbid.items()},
-        "rehearsal": stock.rehearsal,
-        "warm": sorted(stock.warm),
+        "warm": sorted(walls.warm),
         "sources": sources(),
     }
     ours, theirs = socket.socketpair()
@@ -200,11 +259,43 @@ def launch(
     with theirs:
         zygote = Zygote(_launcher(start), ours, log)
     try:
-        _hand_over(zygote, [protocol.to_json(boot), stock.probes, stock.draws], limits.boot_seconds)
+        _send(zygote, [frames.to_json(boot)], walls.limits.boot_seconds)
     except BaseException:
         zygote.end()
         raise
     return zygote
+
+
+# ---- one that was begun before
+
+_spare: list[tuple[Walls, Zygote]] = []  # one at most
+
+
+def begin_spare(walls: Walls) -> None:
+    """Begin a zygote now that `launch` takes later, in this process or in one forked from it; no harm if none does."""
+    drop_spare()
+    zygote = begin(walls)
+    _spare.append((walls, zygote))
+
+
+def drop_spare() -> None:
+    """End the spare one, if there is one."""
+    while _spare:
+        _spare.pop()[1].end()
+
+
+def leave_spare() -> None:
+    """The spare one, if there is one, is another process's."""
+    while _spare:
+        _spare.pop()[1].let_go()
+
+
+def _take_spare(walls: Walls) -> Zygote | None:
+    if _spare and _spare[0][0] == walls and not _spare[0][1].gone():
+        zygote = _spare.pop()[1]
+        return zygote
+    drop_spare()
+    return None
 
 
 def _rules(seen: visible_files.VisibleFiles) -> list[tuple[str, int]]:
@@ -212,25 +303,28 @@ def _rules(seen: visible_files.VisibleFiles) -> list[tuple[str, int]]:
     return [*landlock.grants(seen.shown, seen.hidden), *devices]
 
 
-def _hand_over(zygote: Zygote, parts: Sequence[bytes], seconds: float) -> None:
-    """Send what it needs and wait until it is ready."""
+def _send(zygote: Zygote, parts: Sequence[bytes], seconds: float) -> None:
     zygote.control.settimeout(seconds)
     try:
         for part in parts:
             zygote.control.sendall(len(part).to_bytes(8, "big") + part)
     except OSError:
-        pass  # it died; what it said comes below
+        pass  # it died; what it said is asked for later
     finally:
         zygote.control.settimeout(None)
+
+
+def _hand_over(zygote: Zygote, parts: Sequence[bytes], seconds: float) -> None:
+    """Send what it needs and wait until it is ready."""
+    _send(zygote, parts, seconds)
     answer = zygote.receive(9, seconds)
     if answer is None:
-        zygote.process.kill()
-        zygote.process.wait()
+        zygote.kill()
         raise Fault(f"the sandbox did not start: {zygote.said() or 'it gave no reason'}")
     kind, length = answer[:1], int.from_bytes(answer[1:], "big")
     text = (zygote.receive(length, seconds) or b"").decode("utf-8", "replace")
-    if kind == protocol.FAILED:
+    if kind == frames.FAILED:
         raise Fault(f"the sandbox did not start: {text}")
-    if kind != protocol.BOOTED:
+    if kind != frames.BOOTED:
         raise Fault("the sandbox answered with something else than ready")
     zygote.peak_kb = int(text)

@@ -12,8 +12,8 @@ import socket
 import time
 from collections.abc import Iterator
 
-from proctor.inside import protocol
-from proctor.inside.protocol import TooLarge
+from proctor.inside import frames
+from proctor.inside.frames import TooLarge
 from proctor.inside.rlimits import Limits
 
 PART = 1 << 18
@@ -88,10 +88,10 @@ class Reader:
 
     def frames(self) -> Iterator[tuple[bytes, bytes]]:
         while True:
-            kind, length = protocol.HEAD.unpack(self._exactly(protocol.HEAD.size))
+            kind, length = frames.HEAD.unpack(self._exactly(frames.HEAD.size))
             self.left -= length
             self.frames_left -= 1
-            most = self.most if kind == protocol.OBSERVED else protocol.MAX_TEXT
+            most = self.most if kind == frames.OBSERVED else frames.MAX_TEXT
             if length > most or self.left < 0 or self.frames_left < 0:
                 raise TooLarge(f"a result may have {self.most:,} bytes")
             yield kind, self._exactly(length)

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from proctor.inside import protocol
+from proctor.inside import frames, protocol
+from proctor.inside.frames import Garbage, clean
 from proctor.inside.observe import Observation, Raised
-from proctor.inside.protocol import Garbage, clean
 
 MOST_ERRORS = 40  # cells whose errors are kept
 
@@ -67,7 +67,7 @@ class Run:
 
 def parse_begin(payload: bytes, asked: Mapping[str, Sequence[str]]) -> tuple[str, str]:
     """The exercise and the probe that begin; they must be among those asked for."""
-    exercise, probe = protocol.from_pair(payload)
+    exercise, probe = frames.from_pair(payload)
     if probe not in asked.get(exercise, ()):
         raise Garbage("about a probe that was not asked for")
     return exercise, probe

@@ -18,12 +18,13 @@ from typing import Any, Self
 from torch import Tensor
 
 from proctor.forbid import Family
-from proctor.inside import protocol, warmup
+from proctor.inside import frames, protocol, warmup
+from proctor.inside.frames import Garbage, TooLarge, clean
 from proctor.inside.harness import pack_job
-from proctor.inside.protocol import Garbage, TooLarge, clean
 from proctor.inside.rlimits import WAITS, Limits
 from proctor.inside.running import Draws, Job
-from proctor.sandbox.launch import Fault, Stock, Zygote, launch
+from proctor.sandbox import visible_files
+from proctor.sandbox.launch import Fault, Stock, Walls, Zygote, launch
 from proctor.sandbox.reader import Ended, Late, Reader
 from proctor.sandbox.run import Run, Stopped, parse_begin, take_definitions, take_observation
 from proctor.sandbox.tiers import choose
@@ -81,9 +82,9 @@ class Sandbox:
             public_modules or {},
             forbid or {},
             rehearsal,
-            warmup.chosen() if warm is None else warm,
         )
-        self._hide, self._packages = hide, packages
+        seen = visible_files.current(hide, packages)
+        self._walls = Walls(self.tier, seen, self.limits, warmup.chosen() if warm is None else warm)
         self._zygote: Zygote | None = None
         self._busy = False  # a child may still be alive; its status has not come
         self._used = 0.0  # processor time of the last child whose status came
@@ -148,7 +149,7 @@ class Sandbox:
         seconds = min(seconds or self.limits.seconds, self.limits.seconds)
         asked = {name: list(probes) for name, probes in job.exercises.items()}
         return self._run_in_kept(packed, asked, seconds, owner) or self._run_in_new(
-            packed, asked, seconds, owner if keep and "kept" in self._stock.warm else None
+            packed, asked, seconds, owner if keep and "kept" in self._walls.warm else None
         )
 
     def _run_in_kept(self, job: bytes, asked: Asked, seconds: float, owner: object) -> Run | None:
@@ -189,7 +190,7 @@ class Sandbox:
         if self._zygote is not None and self._zygote.gone():
             self.close()
         if self._zygote is None:
-            self._zygote = launch(self.tier, self._stock, self.limits, self._hide, self._packages)
+            self._zygote = launch(self._walls, self._stock)
         return self._zygote
 
     def _run_once(self, job: bytes, asked: Asked, seconds: float, owner: object) -> Run:
@@ -199,7 +200,7 @@ class Sandbox:
         with ours:
             with theirs, theirs_next:
                 try:
-                    socket.send_fds(zygote.control, [protocol.RUN], [theirs.fileno(), theirs_next.fileno()])
+                    socket.send_fds(zygote.control, [frames.RUN], [theirs.fileno(), theirs_next.fileno()])
                 except OSError:
                     raise _ZygoteGone from None
             self._busy = True
@@ -216,7 +217,7 @@ class Sandbox:
         run = Run()
         reader = Reader(channel, time.monotonic() + WAITS * seconds, self.limits)
         try:
-            reader.send(protocol.frame(protocol.JOB, job))
+            reader.send(frames.frame(frames.JOB, job))
             if greeting:
                 self._greet(reader)
             self._read(reader, asked, run)
@@ -240,29 +241,29 @@ class Sandbox:
     def _greet(self, reader: Reader) -> None:
         """The first frame of a process. No student code is there yet, so it is true."""
         kind, payload = next(reader.frames())
-        if kind == protocol.FAULT:
+        if kind == frames.FAULT:
             raise Fault(f"a run could not be confined: {payload.decode('utf-8', 'replace')[:500]}")
-        if kind != protocol.READY:
+        if kind != frames.READY:
             raise Garbage("no greeting")
 
     def _read(self, reader: Reader, asked: Asked, run: Run) -> None:
         """Take frames until the last."""
         for kind, payload in reader.frames():
-            if kind == protocol.DEFINED:
-                take_definitions(protocol.from_json(payload), asked, run)
-            elif kind == protocol.BEGIN:
+            if kind == frames.DEFINED:
+                take_definitions(frames.from_json(payload), asked, run)
+            elif kind == frames.BEGIN:
                 reader.running = parse_begin(payload, asked)
-            elif kind == protocol.OBSERVED:
+            elif kind == frames.OBSERVED:
                 take_observation(payload, reader.running, run)
                 reader.running = ("", "")
-            elif kind == protocol.OUTPUT:
-                printed = protocol.from_json(payload)
+            elif kind == frames.OUTPUT:
+                printed = frames.from_json(payload)
                 run.output = clean(printed.get("text"), self.limits.kept_output)
                 run.seconds = within(printed.get("seconds"), self.limits.seconds)
-            elif kind == protocol.STOP:
-                run.stopped = self._stop_from_report(protocol.from_json(payload), reader.running)
+            elif kind == frames.STOP:
+                run.stopped = self._stop_from_report(frames.from_json(payload), reader.running)
                 return
-            elif kind == protocol.END:
+            elif kind == frames.END:
                 return
             else:
                 raise Garbage("unknown kind of frame")
@@ -300,18 +301,18 @@ class Sandbox:
         """Order the child's end, whatever it is doing. If it ended by itself, the order is ignored."""
         try:
             if self._zygote is not None:
-                self._zygote.control.send(protocol.END_IT)
+                self._zygote.control.send(frames.END_IT)
         except OSError:
             pass  # found out when its status is asked for
 
     def _status(self) -> tuple[int, int, float]:
         """How the last child ended: status, peak memory in KB, processor time. It was told to end, so this is short."""
         assert self._zygote is not None
-        data = self._zygote.receive(protocol.STATUS.size, seconds=30)
+        data = self._zygote.receive(frames.STATUS.size, seconds=30)
         if data is None:
             raise _ZygoteGone
         self._busy = False
-        status, peak, self._used = protocol.STATUS.unpack(data)
+        status, peak, self._used = frames.STATUS.unpack(data)
         return status, peak, self._used
 
 

@@ -68,16 +68,19 @@ def site_directories() -> tuple[str, ...]:
     )
 
 
-def current(hide: Sequence[str | Path] = (), packages: Iterable[str] = ()) -> VisibleFiles:
+def current(hide: Sequence[str | Path] = (), packages: Iterable[str] = (), before_torch: bool = False) -> VisibleFiles:
     """The view for the running interpreter.
 
     Args:
         hide: further files or directories that must not be seen, such as the submissions of others.
         packages: installed packages that must not be seen besides our own: the course.
+        before_torch: do not load torch, whose libraries count among the loaded ones. Nearly always they lie in what
+            is shown anyway, and the view is the same.
     """
-    import torch  # so that its libraries are among the loaded ones
+    if not before_torch:
+        import torch
 
-    assert torch
+        assert torch
     executable = os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
     base = {"base": sys.base_prefix, "platbase": sys.base_exec_prefix}
     base |= {"installed_base": sys.base_prefix, "installed_platbase": sys.base_exec_prefix}

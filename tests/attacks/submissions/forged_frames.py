@@ -8,7 +8,7 @@ import struct
 
 import torch
 
-from proctor.inside import protocol
+from proctor.inside import frames, protocol
 
 
 def send(kind, payload=b""):
@@ -16,8 +16,8 @@ def send(kind, payload=b""):
 
 
 for probe in ("along_the_last", "along_the_first"):
-    send(protocol.BEGIN, protocol.pair("softmax", probe))
+    send(frames.BEGIN, frames.pair("softmax", probe))
     note = {"raised": None, "called": [], "score": 1.0}
-    send(protocol.OBSERVED, protocol.encode({"weights": torch.zeros(2, 3, 5)}, note))
-send(protocol.END, b"")
+    send(frames.OBSERVED, protocol.encode({"weights": torch.zeros(2, 3, 5)}, note))
+send(frames.END, b"")
 os._exit(0)

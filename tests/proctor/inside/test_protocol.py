@@ -10,7 +10,8 @@ import pytest
 import safetensors.torch
 import torch
 
-from proctor.inside.protocol import DTYPES, MAX_HEADER, Garbage, clean, decode, encode, from_json
+from proctor.inside.frames import Garbage, clean, from_json
+from proctor.inside.protocol import DTYPES, MAX_HEADER, decode, encode
 
 TENSORS = {
     "float32": torch.randn(2, 3, 5),

@@ -7,6 +7,7 @@ import io
 import json
 import re
 import subprocess
+import sys
 import tomllib
 import zipfile
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 
 from proctor.report.lms import CannotExport, export
+from proctor.report.lms.autograder import autograder
 from proctor.report.lms.results import words
 
 POINTS = {"double": 1.0, "shifted": 2.0}
@@ -108,12 +110,33 @@ def test_gradescope_autograder(graded: Path, root: Path) -> None:
         text = inner.read(script).decode()
         assert text.startswith("#!/usr/bin/env bash\n")
         assert subprocess.run(["bash", "-n"], input=text, text=True).returncode == 0
-    assert '--exercises "double,shifted"' in inner.read("run_autograder").decode()
+    assert '"--exercises", "double,shifted"' in inner.read("run_autograder").decode()
     installed = re.findall(r"([\w.-]+)==", inner.read("setup.sh").decode())
     declared = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"]
     assert installed == [re.split(r"[<>=]", line)[0] for line in declared], (
         "one list, without extras; `make` installs it"
     )
+
+
+RIGHT = "def split_heads(x, n_heads):\n    return x.unflatten(-1, (n_heads, -1)).transpose(1, 2)\n"
+
+
+def test_gradescope_autograder_runs(tmp_path: Path) -> None:
+    """Its script, with another folder in the place of the one that Gradescope has at the root."""
+    place = tmp_path / "autograder"
+    (place / "submission").mkdir(parents=True)
+    (place / "submission" / "answers.py").write_text(RIGHT)
+    (place / "venv" / "bin").mkdir(parents=True)
+    python = place / "venv" / "bin" / "python"
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    with zipfile.ZipFile(io.BytesIO(autograder("qkv", ["split_heads", "merge_heads"]))) as archive:
+        archive.extractall(place / "source")
+    script = (place / "source" / "run_autograder").read_text("utf-8").replace("/autograder", str(place))
+    ended = subprocess.run(["bash", "-c", script], cwd="/", capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+    results = json.loads((place / "results" / "results.json").read_text("utf-8"))
+    assert {test["name"]: test["score"] for test in results["tests"]} == {"split_heads": 1.0, "merge_heads": 0.0}
 
 
 def test_gradescope_results_of_a_class_of_one(graded: Path) -> None:

@@ -19,7 +19,7 @@ from typing import Any
 from proctor.grading.journal import GradedSubmission
 from proctor.grading.worker import Plan, close_sandbox, fault, mark, prepared, sandbox_of
 from proctor.marking.submissions import Submission
-from proctor.sandbox import Fault
+from proctor.sandbox import Fault, launch
 
 ENDED = "Marking this submission ended the grader's own process, twice."
 
@@ -72,6 +72,7 @@ class WorkerProcess:
         self.connection, theirs = context.Pipe()
         self.process = context.Process(target=work, args=(plan, theirs, self.connection), name="proctor worker")
         self.process.start()
+        launch.leave_spare()  # this worker has it
         theirs.close()
         self.task: Submission | None = None
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from proctor.forbid import Family
 from proctor.forbid.replace import Blocker
-from proctor.inside import protocol
+from proctor.inside import frames
 from proctor.inside.harness import Channel, pack_job, run
 from proctor.inside.running import Cell, Draws, Job, Probes
 
@@ -40,7 +40,7 @@ class Rehearsed(Channel):
 
     def __init__(self, job: bytes) -> None:
         super().__init__(os.open(os.devnull, os.O_WRONLY))
-        self.stream = io.BytesIO(protocol.frame(protocol.JOB, job))
+        self.stream = io.BytesIO(frames.frame(frames.JOB, job))
 
     def _exactly(self, count: int) -> bytes:
         return self.stream.read(count)

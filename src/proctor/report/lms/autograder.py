@@ -37,9 +37,21 @@ export PYTHONPATH=/autograder/source OMP_NUM_THREADS=1
 work=$$(mktemp -d)
 mkdir -p "$$work/class" /autograder/results
 cp -r /autograder/submission "$$work/class/submission"
-run() { /autograder/venv/bin/python -m $program "$$@"; }
-run grade "$$work/class" --out "$$work/graded" --jobs 1 --timeout 60 --memory 512 --exercises "$exercises"
-run export "$$work/graded" --format gradescope --out /autograder/results/results.json
+# two commands in one process: torch is loaded once
+/autograder/venv/bin/python - "$$work" <<'END'
+import sys
+from $program.cli import main
+
+work = sys.argv[1]
+grade = ["grade", f"{work}/class", "--out", f"{work}/graded", "--jobs", "1", "--timeout", "60", "--memory", "512"]
+export = ["export", f"{work}/graded", "--format", "gradescope", "--out", "/autograder/results/results.json"]
+for command in ([*grade, "--exercises", "$exercises"], export):
+    try:
+        main(command, prog_name="$program")
+    except SystemExit as end:
+        if end.code:
+            raise
+END
 """)
 
 

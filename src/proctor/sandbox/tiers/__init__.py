@@ -21,7 +21,10 @@ def describe() -> tuple[tuple[str, bool, str], ...]:
     """(tier, available, why) for every tier, best first. Tried out once per process."""
     filters, why_filters = seccomp.available()
     rows = []
-    for tier, (works, why) in (("bubblewrap", bubblewrap.available(current())), ("landlock", landlock.available())):
+    for tier, (works, why) in (
+        ("bubblewrap", bubblewrap.available(current(before_torch=True))),
+        ("landlock", landlock.available()),
+    ):
         if works and not filters:
             works, why = False, why_filters
         rows.append((tier, works, why))
