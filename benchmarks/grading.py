@@ -12,6 +12,8 @@ import ours
 import theirs
 from measuring import Run, Scores, say
 
+from proctor.inside.warmup import TRICKS, VARIABLE
+
 SHOWN = 6  # verdicts that are named
 BOTH = (1, 2)  # processes
 INTRODUCTION = """\
@@ -109,6 +111,29 @@ def growth(home: Path, sizes: list[int]) -> list[str]:
     return [*lines, "", "Two workers; the start (torch in the grader and in each sandbox) is included."]
 
 
+def tricks(home: Path, students: int, rounds: int) -> list[str]:
+    """What each of the tricks that make a graded class fast is worth: the same class without it."""
+    room = classroom.make(fresh(home / "tricks"), students)
+    times: dict[str, list[float]] = {}
+    for _ in range(rounds):
+        for trick in ("", *TRICKS):
+            say(f"{OURS}, {students} submissions, {f'without {trick}' if trick else 'all tricks'}")
+            run, _ = ours.grade(room, home / "graded", 1, {VARIABLE: f"-{trick}" if trick else "all"})
+            times.setdefault(trick, []).append(run.seconds)
+    lines = ["## What each trick gains", "", *WITHOUT.format(students=students, rounds=rounds).splitlines(), ""]
+    lines += ["| without | time, of that with all | range |", "|---|---|---|"]
+    for trick in TRICKS:
+        ratios = [a / b for a, b in zip(times[trick], times[""], strict=True)]
+        lines.append(
+            f"| {trick} | {100 * statistics.median(ratios):.0f} % | {100 * min(ratios):.0f}–{100 * max(ratios):.0f} % |"
+        )
+    return lines
+
+
+WITHOUT = """\
+`proctor.inside.warmup` says what each of them is. A class of {students}, one worker, start included; {rounds}
+rounds, in each of them all tricks and then all but one.
+"""
 OURS = "qkv grade"
 
 

@@ -8,6 +8,7 @@ import shutil
 import statistics
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import classroom
@@ -16,12 +17,12 @@ from measuring import Run, Scores, measured
 ONE_THREAD = os.environ | {"OMP_NUM_THREADS": "1"}
 
 
-def grade(room: Path, out: Path, jobs: int) -> tuple[Run, Scores]:
+def grade(room: Path, out: Path, jobs: int, environment: Mapping[str, str] | None = None) -> tuple[Run, Scores]:
     """Grade a class from the command line, start and reports included; what it took, and the scores."""
     shutil.rmtree(out, ignore_errors=True)
     chosen = ",".join(classroom.EXERCISES)
     words = [sys.executable, "-m", "qkv", "grade", room, "--out", out, "--jobs", str(jobs), "--seed", "1"]
-    run = measured([[*words, "--exercises", chosen]], env=ONE_THREAD)
+    run = measured([[*words, "--exercises", chosen]], env=ONE_THREAD | dict(environment or {}))
     scores: Scores = {}
     for line in (out / "results.jsonl").open(encoding="utf-8"):
         row = json.loads(line)

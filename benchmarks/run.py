@@ -31,13 +31,16 @@ def main() -> None:
     words.add_argument("--theirs", type=int, default=20, help="graded by nbgrader and by otter (default: 20)")
     words.add_argument("--rounds", type=int, default=3, help="of everything that is compared (default: 3)")
     words.add_argument("--growth", default="20,200,2000", help="sizes of classes (default: 20,200,2000)")
-    words.add_argument("--only", choices=("grading", "growth", "model"), help="print one part, and write nothing")
+    words.add_argument(
+        "--only", choices=("grading", "tricks", "growth", "model"), help="print one part, and write nothing"
+    )
     words.add_argument("--home", type=Path, help="where environments and classes go (default: a temporary folder)")
     chosen = words.parse_args()
     home = chosen.home or Path(tempfile.gettempdir()) / "qkv-bench"
     home.mkdir(parents=True, exist_ok=True)
     parts: dict[str, Callable[[], list[str]]] = {
         "grading": lambda: grading.section(home, chosen.submissions, chosen.theirs, chosen.rounds),
+        "tricks": lambda: grading.tricks(home, 100, chosen.rounds),
         "growth": lambda: grading.growth(home, [int(size) for size in chosen.growth.split(",")]),
         "model": speed.section,
     }
