@@ -1,18 +1,17 @@
 """Where student code runs. This note is for those who maintain it: what is promised, by what, and where that ends.
 
 The shape. A trusted process (`sandbox`) holds exercises, references, salt, comparison. It starts a *zygote* behind
-walls (`launch`, `tiers`): an interpreter with torch, the probes' code, their inputs, and a harness, sent in as
-text (`proctor.inside`). The zygote forks a child for each submission; the child confines itself further (`rlimits`,
+walls (`launch`, `tiers`): an interpreter with torch, the probes' code, their inputs, and a harness, sent in as text
+(`proctor.inside`). The zygote forks a child for each submission; the child confines itself further (`rlimits`,
 `seccomp`), reads the submission from a socket, runs it (`harness`) and writes what the probes saw to the same socket
-(`frames`, `protocol`). Verdicts are computed outside. Where a submission has to run again with parts of the reference, its first
-child may be asked once more, on a second socket; a child that has seen parts of the reference never is.
+(`frames`, `protocol`). Verdicts are computed outside. Where a submission has to run again with parts of the reference,
+its first child may be asked once more, on a second socket; a child that has seen parts of the reference never is.
 
 In the trusted process (the worker) run: `sandbox`, the one object that others use; `launch`, which starts a zygote, for
-the first worker even before there is torch in this process;
-`visible_files`, what it may read; `tiers`, which walls there are and which one is taken (`bubblewrap`, `none`;
-Landlock's calls are made from the inside, in `proctor.inside.landlock`); `reader`, frames from a child under one
-deadline; `run`, what is known of a submission, put together from them. In the zygote and in its children runs what
-`proctor.inside` lists.
+the first worker even before there is torch in this process; `visible_files`, what it may read; `tiers`, which walls
+there are and which one is taken (`bubblewrap`, `none`; Landlock's calls are made from the inside, in
+`proctor.inside.landlock`); `reader`, frames from a child under one deadline; `run`, what is known of a submission, put
+together from them. In the zygote and in its children runs what `proctor.inside` lists.
 
 Who attacks: the author of a submission, who may run any Python and any machine code in the child, knows this
 source, and wants points, the reference, the salt, other submissions, the instructor's files, the network, or a
