@@ -141,15 +141,16 @@ def still_tiles(scores: Tensor, block: int, tiles: int) -> Figure:
     """The first state of the walk: what has been read, and the largest score and the sum of each row so far."""
     seen = scores[:, : block * tiles]
     highest = seen.amax(-1)
+    sums = (seen - highest[:, None]).exp().sum(-1)
     fig, axes = plt.subplots(1, 3, figsize=(WIDTH, 3.2), width_ratios=(2, 1, 1))
     picture = scores.clone()
     picture[:, block * tiles :] = float("nan")
-    axes[0].imshow(picture, cmap="qkv_weights", vmin=-4, vmax=4)
+    axes[0].imshow(picture.numpy(), cmap="qkv_weights", vmin=-4, vmax=4)
     axes[0].axvspan(block * (tiles - 1) - 0.5, block * tiles - 0.5, facecolor="none", edgecolor=BLUE, linewidth=2)
     axes[0].set(title="scores", xlabel="keys", ylabel="queries", xlim=(-0.5, scores.shape[-1] - 0.5))
     rows = range(len(scores))
-    for ax, bars, title in ((axes[1], highest, "largest so far"), (axes[2], (seen - highest[:, None]).exp(), "sum")):
-        ax.barh(rows, bars if bars.dim() == 1 else bars.sum(-1), color=GREEN, alpha=0.75)
+    for ax, bars, title in ((axes[1], highest, "largest so far"), (axes[2], sums, "sum")):
+        ax.barh(rows, bars.tolist(), color=GREEN, alpha=0.75)
         ax.set(title=title, yticks=[])
         ax.invert_yaxis()
     for ax in axes:
