@@ -9,6 +9,7 @@ import matplotlib.pyplot as plt
 import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from torch import Tensor
 
 from qkv.figures.interactive import Choice, Interactive, Slider, interactive
@@ -64,7 +65,7 @@ def slopes(ax: Axes, n: Sequence[int], low: float, high: float) -> None:
     for start, power, words in ((low, 1, "∝ n"), (high * (n[0] / n[-1]) ** 2, 2, "∝ n²")):
         line = [start * (m / n[0]) ** power for m in n]
         ax.plot(n, line, color=GREY, linewidth=0.9, alpha=0.8, zorder=0)
-        ax.text(n[1], line[1] * (0.62 if power == 1 else 1.5), words, color=GREY, fontsize=9, ha="right")
+        ax.text(n[1], line[1] * (0.45 if power == 1 else 1.5), words, color=GREY, fontsize=9, ha="right")
 
 
 def found(results: Mapping[str, Tensor], pairs: Sequence[int], sees: int) -> Figure:
@@ -102,6 +103,9 @@ def against_length(curves: Mapping[str, Sequence[float]], n: Sequence[int], titl
         ax.plot(n, values, color=colour, marker=marker, linestyle=dash, label=name)
     powers(ax, n, stretch=1.1)
     ax.set(yscale="log", title=title, xlabel="positions $n$", ylabel=unit)
+    ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.yaxis.set_minor_locator(NullLocator())
     ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     return fig
 

@@ -24,17 +24,6 @@ function draw(kit, { layers, heads, groups, width, length, batch, number }, data
   const floor = top + row * bars.length;
   const x = kit.scale(0, 1.04 * most, left, right);
   kit.height = floor + 10;
-  let beside = -Infinity; // where the last mark was: marks that would touch lose their number
-  for (const gigabytes of [8, 24, 80]) {
-    const at = x(gigabytes * 1e9);
-    if (at > right) continue;
-    kit.line([[at, top - 14], [at, floor - 8]], { stroke: "var(--ink)", "stroke-dasharray": "3 3", opacity: 0.6 });
-    if (at - beside > 46) {
-      const anchor = at < left + 24 ? "start" : at > right - 24 ? "end" : "middle";
-      kit.text(at, top - 22, `${gigabytes} GB`, { class: "quiet", "text-anchor": anchor });
-      beside = at;
-    }
-  }
   bars.forEach(([title, parts], i) => {
     const y = top + row * i;
     const words = parts.map(([name]) => `${name} ${named(ours[name])}`).join(", ");
@@ -45,6 +34,20 @@ function draw(kit, { layers, heads, groups, width, length, batch, number }, data
       from += ours[name];
     }
   });
+  let beside = -Infinity; // where the last mark was: marks that would touch lose their number
+  for (const gigabytes of [8, 24, 80]) {
+    const at = x(gigabytes * 1e9);
+    if (at > right) continue;
+    bars.forEach((_, i) => {
+      const y = top + row * i + 18;
+      kit.line([[at, y], [at, y + 38]], { stroke: "var(--ink)", "stroke-dasharray": "3 3", opacity: 0.7 });
+    });
+    if (at - beside > 46) {
+      const anchor = at < left + 24 ? "start" : at > right - 24 ? "end" : "middle";
+      kit.text(at, top - 12, `${gigabytes} GB`, { class: "quiet", "text-anchor": anchor });
+      beside = at;
+    }
+  }
 
   const fits = (bytes) => {
     const card = [8, 24, 80].find((gigabytes) => bytes <= gigabytes * 1e9);

@@ -85,7 +85,7 @@ function draw(kit, { block, tiles, causal, rescale }, data) {
     mark(bars + each + length * (right.total / widest));
     mark(middle + (length / 2) * (right.output / furthest));
   });
-  kit.text(bars + each, top + cell * n + 18, "a line marks the true value", { class: "quiet" });
+  kit.text(kit.width - 4, top + cell * n + 18, "a line marks the true value", { class: "quiet", "text-anchor": "end" });
 
   const made = n * Math.min(block, n);
   const size = `At any moment ${made} of ${n * n} scores exist.`;
