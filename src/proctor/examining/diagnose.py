@@ -303,9 +303,9 @@ class Examiner:
         return self._mistakes[key]
 
     def passes_at_a_glance(self, implementation: Any) -> bool:
-        """Does an implementation pass? The first probe that disagrees ends it."""
-        _, agrees = self._on_demand(self._looking_at(implementation))
-        return all(agrees[name] for name in self.exercise.counted())
+        """Does an implementation pass? The first probe that disagrees, or sees a forbidden call, ends it."""
+        seen, agrees = self._on_demand(self._looking_at(implementation))
+        return all(agrees[name] and not seen[name].observation.called for name in self.exercise.counted())
 
     def mistake_at_a_glance(self, implementation: Any) -> tuple[str, ...]:
         """Which mistake an implementation is: as `examine` says, by as few probes as that takes."""

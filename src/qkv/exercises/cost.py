@@ -71,6 +71,8 @@ def stays_small(call: Any, *arguments: Any) -> Seen:
 flops = Exercise(
     layer_flops,
     section="What a layer costs",
+    minutes=5,
+    difficulty=1,
     hints=[
         "A product of (a, b) and (b, c) has a·c entries. How many multiply-adds does each of them take?",
         "There are four products with weights around the attention, two inside it for each head, two behind it. Write "
@@ -290,6 +292,8 @@ def numbers_with_a_point(n: int, d_model: int, n_heads: int, d_ff: int) -> Any:
 windows = Exercise(
     window_attention,
     section="A window",
+    minutes=15,
+    difficulty=2,
     hints=[
         "Write down by hand which keys query 5 sees with window 3 and dilation 2. Is 5 among them?",
         "Gather, for each query, its few keys: a tensor of indices (n, window) can pick (..., n, window, d_k) from k.",
@@ -544,6 +548,8 @@ def every_pair(q: Tensor, k: Tensor, v: Tensor, window: int, dilation: int = 1) 
 mixtures = Exercise(
     linformer_attention,
     section="Fewer keys",
+    minutes=5,
+    difficulty=1,
     hints=[
         "e is (rank, key), k is (key, d_k). Which product gives (rank, d_k)?",
         "After that it is attention as you know it, over rank keys instead of all of them.",
@@ -768,6 +774,8 @@ def mixed_after_the_softmax(q: Tensor, k: Tensor, v: Tensor, e: Tensor, f: Tenso
 linear = Exercise(
     linear_attention,
     section="Swapping two brackets",
+    minutes=10,
+    difficulty=2,
     hints=[
         "(φ(q) φ(k)ᵀ) v and φ(q) (φ(k)ᵀ v) are the same numbers. Which of the two is small in between?",
         "The divisor is a sum over keys of the same products, with 1 in the place of v.",
@@ -1048,6 +1056,8 @@ def pair_by_pair_if_causal(q: Tensor, k: Tensor, v: Tensor, causal: bool = False
 tiles = Exercise(
     tiled_attention,
     section="Tile by tile",
+    minutes=20,
+    difficulty=3,
     hints=[
         "For two tiles: which three numbers of the first must you still know when you have seen the second?",
         "Keep, for each query, the largest score so far, the sum of exp(score - largest), and the values weighed by "
@@ -1474,6 +1484,8 @@ def one_matrix(q: Tensor, k: Tensor, v: Tensor, block: int, causal: bool = False
 saving = Exercise(
     checkpointed,
     section="Forget and compute again",
+    minutes=15,
+    difficulty=3,
     hints=[
         "Derive a class from `torch.autograd.Function`. What its forward calls is not recorded; you say what it saves.",
         "On the way back call the function on detached copies of the inputs, under `torch.enable_grad()`, and let "
@@ -1894,6 +1906,8 @@ def inputs_marked_for_good(function: Any, *inputs: Tensor) -> Tensor:
 caching = Exercise(
     cached_attention,
     section="The cache",
+    minutes=10,
+    difficulty=2,
     hints=[
         "What do the new queries look at? The old keys and the new ones, in this order: join them along the positions.",
         "New position i of a call with `past` positions in the cache is position past + i. Which keys may it see?",
@@ -2195,6 +2209,8 @@ def cache_changed(q: Tensor, k: Tensor, v: Tensor, cache: Any = None) -> Any:
 bytes_of_the_cache = Exercise(
     cache_bytes,
     section="The cache",
+    minutes=5,
+    difficulty=1,
     hints=[
         "How many numbers does one position leave in the cache of one layer? Keys and values both.",
         "Each group has a key and a value of the width of one head: d_model / n_heads.",

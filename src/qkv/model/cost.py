@@ -173,7 +173,7 @@ def tiled_attention(
 
 
 def checkpointed(function: Callable[..., Tensor], *inputs: Tensor) -> Tensor:
-    """Call a function, forget all but its inputs, and compute it again on the way back.
+    """Call a function, keep its inputs alone, and compute again on the way back.
 
     Args:
         function: takes the inputs, gives one tensor, has no parameters of its

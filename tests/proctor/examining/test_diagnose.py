@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from proctor import Examiner, Exercise
+from proctor.forbid import Family
 from proctor.inside.inputs import normal, seeded
 from proctor.inside.properties import same_in
 
@@ -236,3 +237,21 @@ def test_a_glance_says_what_the_whole_examination_says(name, pairs):
     assert examiner.mistake_at_a_glance(answer) == result.misconceptions
     if known:
         assert examiner.known_at_a_glance(known) == result.misconceptions == (name,)
+
+
+def test_a_glance_sees_a_forbidden_function_that_torch_has_in_python():
+    shapes = Family.of("torch.broadcast_shapes", "broadcast_shapes")  # made in Python: noted, not refused
+    exercise = Exercise(one_exercise.affine, section="Lines", hints=[], forbid=[shapes])
+
+    @exercise.probe
+    def numbers(affine):
+        """three numbers"""
+        return {"y": affine(normal(3, seed="x"), 2.0, 0.5)}
+
+    def calls_it(x, slope, offset):
+        return slope * x.expand(torch.broadcast_shapes(x.shape)) + offset
+
+    examiner = Examiner(exercise, "a salt")
+    assert examiner.examine(calls_it).state == "not_yet"
+    assert not examiner.passes_at_a_glance(calls_it)
+    assert examiner.passes_at_a_glance(one_exercise.affine)
