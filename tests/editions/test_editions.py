@@ -119,6 +119,30 @@ def test_the_student_edition_gives_nothing_away(chapter: Chapter) -> None:
 
 
 @each_chapter
+def test_your_part_of_an_earlier_chapter_is_yours_in_the_student_edition(chapter: Chapter) -> None:
+    earlier = {name for other in CHAPTERS if other.number < chapter.number for name in exercised(other)}
+
+    def imported(path: Path) -> dict[str, set[str]]:
+        """Module -> what the notebook's cells take from it."""
+        cells = [cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
+        found: dict[str, set[str]] = {}
+        for node in (node for cell in cells for node in ast.walk(ast.parse(cell)) if isinstance(node, ast.ImportFrom)):
+            found.setdefault(node.module or "", set()).update(alias.name for alias in node.names)
+        return found
+
+    student, solved = imported(chapter.student), imported(chapter.solved)
+    ours = set().union(*(names for module, names in solved.items() if module.startswith("qkv.model.")))
+    assert student.pop("qkv.mine", set()) == ours & earlier
+    left = set().union(*(names for module, names in student.items() if module.startswith("qkv.model.")))
+    assert left == ours - earlier
+    assert "qkv.mine" not in solved
+
+
+def exercised(chapter: Chapter) -> list[str]:
+    return [exercise.name for exercise in exercises.of_chapter(chapter.stem)]
+
+
+@each_chapter
 def test_the_solved_edition_ran_without_a_fault(chapter: Chapter) -> None:
     from qkv.authoring.run import output_faults
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +25,11 @@ def softmax(scores, dim):
 """
 
 
-def write(folder: Path, text: str) -> None:
+def write(folder: Path, text: str, notebook: str = "01_lookup.ipynb") -> None:
     (folder / "_toc.yml").touch()
     (folder / "notebooks").mkdir(exist_ok=True)
     cells = [{"cell_type": "code", "source": source} for source in ("import torch\nprint('hello')", text)]
-    (folder / "notebooks" / "01_lookup.ipynb").write_text(json.dumps({"cells": cells}))
+    (folder / "notebooks" / notebook).write_text(json.dumps({"cells": cells}))
 
 
 @pytest.fixture
@@ -50,6 +51,21 @@ def test_ours_if_not(mine: Any, text: str, tmp_path: Path, capsys: pytest.Captur
     write(tmp_path, text)
     assert mine.softmax is exercises.find("softmax").reference
     assert capsys.readouterr().out == "softmax is ours: there is none of yours that passes in 01_lookup.ipynb.\n"
+
+
+def test_the_same_one_wherever_it_is_used_until_it_changes(mine: Any, tmp_path: Path) -> None:
+    uses = """from qkv.mine import softmax
+def attention_entropy(weights):
+    return torch.special.entr(weights).sum(-1)
+attention_entropy.part = softmax
+"""
+    write(tmp_path, uses, "02_scaling.ipynb")
+    first = mine.softmax
+    assert mine.softmax is first
+    assert mine.attention_entropy.part is first
+    write(tmp_path, RIGHT.replace("helper", "shifted"))
+    os.utime(tmp_path / "notebooks" / "01_lookup.ipynb", ns=(1, 1))
+    assert mine.softmax is not first
 
 
 def test_only_what_exercises_build(mine: Any) -> None:

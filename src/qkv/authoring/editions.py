@@ -9,6 +9,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from qkv.authoring.bibliography import citations
 from qkv.authoring.chapter import Code, Ids, Part, Prose, Task
+from qkv.authoring.own_parts import built_before, with_own_parts
 from qkv.authoring.to_markdown import Plain, anchors
 from qkv.course import Chapter, Course
 
@@ -20,7 +21,7 @@ METADATA = {
 
 
 def student_edition(course: Course, chapter: Chapter, parts: list[Part]) -> nbformat.NotebookNode:
-    """Stubs where exercises are, no outputs."""
+    """Stubs where exercises are, the student's own parts where earlier chapters built them, no outputs."""
     return _edition(course, chapter, parts, solved=False)
 
 
@@ -31,6 +32,7 @@ def solved_edition(course: Course, chapter: Chapter, parts: list[Part]) -> nbfor
 
 def _edition(course: Course, chapter: Chapter, parts: list[Part], solved: bool) -> nbformat.NotebookNode:
     plain = plain_markdown(course, chapter, parts)
+    built = {} if solved else built_before(course, chapter)
     ids = Ids()
     cells = []
     met_exercise = False
@@ -51,7 +53,8 @@ def _edition(course: Course, chapter: Chapter, parts: list[Part], solved: bool) 
             if not solved and met_exercise:
                 # a Run All goes on behind a cell that waits for an exercise: JupyterLab and nbclient know this tag
                 metadata.setdefault("tags", []).append("raises-exception")
-            cells.append(new_code_cell(part.source, id=ids.of(part.source), metadata=metadata))
+            code = with_own_parts(part.source, built)
+            cells.append(new_code_cell(code, id=ids.of(part.source), metadata=metadata))
         else:
             met_exercise = True
             name = part.name
