@@ -15,6 +15,7 @@ import pytest
 from qkv import authoring, course, exercises
 from qkv.authoring.chapter import Code, Prose, Task, read
 from qkv.authoring.covers import cover
+from qkv.authoring.editions import PREDICTION
 from qkv.authoring.fingerprint import fingerprint
 from qkv.course import Chapter, Course
 
@@ -140,6 +141,18 @@ def test_your_part_of_an_earlier_chapter_is_yours_in_the_student_edition(chapter
 
 def exercised(chapter: Chapter) -> list[str]:
     return [exercise.name for exercise in exercises.of_chapter(chapter.stem)]
+
+
+@each_chapter
+def test_every_prediction_has_a_place_to_be_written(chapter: Chapter) -> None:
+    cells = nbformat.read(chapter.student, as_version=4).cells
+    asked = [number for number, cell in enumerate(cells) if "> **Predict**" in cell.source]
+    assert asked
+    for number in asked:
+        assert cells[number].cell_type == "markdown"
+        assert (cells[number + 1].cell_type, cells[number + 1].source) == ("raw", PREDICTION)
+    assert len([cell for cell in cells if cell.cell_type == "raw"]) == len(asked)
+    assert not any(cell.cell_type == "raw" for cell in nbformat.read(chapter.solved, as_version=4).cells)
 
 
 @each_chapter

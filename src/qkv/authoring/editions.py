@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import nbformat
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
 
 from qkv.authoring.bibliography import citations
 from qkv.authoring.chapter import Code, Ids, Part, Prose, Task
@@ -19,9 +19,12 @@ METADATA = {
     "language_info": {"name": "python", "pygments_lexer": "ipython3"},
 }
 
+PREDICTION = "My prediction: "  # a raw cell: one click, and one can write; it is never run
+
 
 def student_edition(course: Course, chapter: Chapter, parts: list[Part]) -> nbformat.NotebookNode:
-    """Stubs where exercises are, the student's own parts where earlier chapters built them, no outputs."""
+    """Stubs where exercises are, the student's own parts where earlier chapters built them, room for predictions, and
+    no outputs."""
     return _edition(course, chapter, parts, solved=False)
 
 
@@ -46,6 +49,8 @@ def _edition(course: Course, chapter: Chapter, parts: list[Part], solved: bool) 
         if isinstance(part, Prose):
             text = plain.lower(part.text, part.line)
             cells.append(new_markdown_cell(text, id=ids.of(part.text)))
+            if not solved and part.predictions:
+                cells.append(new_raw_cell(PREDICTION, id=ids.of("\n".join(part.predictions))))
         elif isinstance(part, Code):
             metadata = _metadata(part.tags)
             if solved and (asserts := {claim.id: list(claim.asserted) for claim in part.claims if claim.asserted}):
