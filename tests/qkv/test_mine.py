@@ -15,6 +15,7 @@ from proctor.marking.answers import Answers
 from proctor.marking.extraction import extract
 from proctor.marking.submissions import File
 from qkv import exercises
+from qkv.authoring.definitions import definition
 from qkv.checking import _examiner, judged_in_process
 
 RIGHT = """def helper(scores, dim):
@@ -66,6 +67,23 @@ attention_entropy.part = softmax
     write(tmp_path, RIGHT.replace("helper", "shifted"))
     os.utime(tmp_path / "notebooks" / "01_lookup.ipynb", ns=(1, 1))
     assert mine.softmax is not first
+
+
+def test_ours_if_other_chapters_could_not_use_yours(
+    mine: Any, tmp_path: Path, root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer = "from torch import nn\nfrom qkv.model.scaling import scaled_dot_product_attention\n"
+    for name in ("split_heads", "merge_heads", "MultiHeadAttention"):
+        answer += definition(root / "src" / "qkv" / "model" / "heads.py", name).solved + "\n"
+    write(tmp_path, answer, "03_heads.ipynb")
+    assert mine.MultiHeadAttention is not exercises.find("MultiHeadAttention").reference
+    write(tmp_path, answer.replace("self.n_heads", "self.count"), "03_heads.ipynb")
+    os.utime(tmp_path / "notebooks" / "03_heads.ipynb", ns=(1, 1))
+    assert mine.MultiHeadAttention is exercises.find("MultiHeadAttention").reference
+    assert capsys.readouterr().out == (
+        "MultiHeadAttention is yours, from 03_heads.ipynb.\n"
+        "MultiHeadAttention is ours: yours passes, but has no n_heads, which its stub has and other chapters ask for.\n"
+    )
 
 
 def test_only_what_exercises_build(mine: Any) -> None:
