@@ -41,7 +41,7 @@ def with_own_parts(code: str, built: Mapping[str, set[str]]) -> str:
     own: list[str] = []
     first = None
     for node in tree.body:
-        if not isinstance(node, ast.ImportFrom) or node.module not in built:
+        if not isinstance(node, ast.ImportFrom) or node.module is None or node.module not in built:
             continue
         theirs = [alias.name for alias in node.names if alias.name in built[node.module] and not alias.asname]
         if not theirs:

@@ -36,7 +36,7 @@ def fuse(model: M) -> M:
         if isinstance(module, MultiHeadAttention):
             module._attend = fused_attention  # type: ignore[method-assign]
         elif part == FeedForward.__name__ and getattr(module.activation, "__name__", "") == gelu.__name__:
-            module.activation = F.gelu
+            module.activation = F.gelu  # type: ignore[assignment]
     return model
 
 
