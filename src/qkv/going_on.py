@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import threading
 from collections.abc import Callable
+from html import escape
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from qkv import exercises, kernel, model, places, progress
+
+NOTEBOOK = "JPY_SESSION_NAME"  # where Jupyter tells a kernel which notebook it serves
+# Our figures are drawn in dark ink on no ground, and say so. JupyterLab's dark theme then puts a white box behind them;
+# as on the book's pages, their lightness is turned round instead, and hues stay what they are.
+DARK = (
+    "[data-jp-theme-light=false] .jp-needs-light-background"
+    "{background:none!important;filter:invert(1) hue-rotate(180deg)}"
+)
 
 
 class Note(str):
@@ -69,16 +79,25 @@ def is_stub(text: str) -> bool:
 
 
 def welcome() -> None:
-    """Where progress is kept: `skip` and `reset` are there, and so is a place on top for what is missing."""
+    """Where progress is kept: `skip` and `reset` are there, and so is a place on top for what is missing.
+
+    What is shown is shown again when the cell is run again, which clears it.
+    """
     shell = kernel.interactive()
-    if shell is None or progress.location() is None or notice in kernel.listeners:
+    if shell is None or progress.location() is None:
         return
-    kernel.listeners.append(notice)
-    exercises.names()  # loads them while the notebook is being set up, so that the first check need not
-    threading.Thread(target=warm_up, name="warm-up", daemon=True).start()
-    shell.user_ns.setdefault("skip", skip)
-    shell.user_ns.setdefault("reset", reset)
+    if notice not in kernel.listeners:
+        kernel.listeners.append(notice)
+        exercises.names()  # loads them while the notebook is being set up, so that the first check need not
+        threading.Thread(target=warm_up, name="warm-up", daemon=True).start()
+        shell.user_ns.setdefault("skip", skip)
+        shell.user_ns.setdefault("reset", reset)
     shell.display_pub.publish({"text/html": "", "text/plain": ""}, transient={"display_id": kernel.BANNER})
+    address = places.page_of_notebook(os.environ.get(NOTEBOOK, ""))
+    link = f'<a href="{escape(address)}" target="_blank">This chapter in the book</a>' if address else ""
+    shell.display_pub.publish({"text/html": f"<style>{DARK}</style>{link}", "text/plain": address})
+    if _missing:
+        kernel.tell(_missing)
 
 
 def warm_up() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 from qkv import exercises
 
@@ -38,7 +39,12 @@ def cell(name: str) -> str:
 
 def page(name: str) -> str:
     """The exercise on the book's page, where its solution is folded; empty if the book is not being served."""
-    served = os.environ.get(BOOK, "")
-    stem = exercises.chapter_of(name)
-    slug = name.replace("_", "-").lower()
-    return f"{served}book/chapters/{chapter_number(stem):02}_{stem}.html#exercise-{slug}" if served else ""
+    chapter = page_of_notebook(notebook(exercises.chapter_of(name)))
+    return f"{chapter}#exercise-{name.replace('_', '-').lower()}" if chapter else ""
+
+
+def page_of_notebook(path: str) -> str:
+    """A notebook's page in the book; empty if it is none of the course's, or the book is not being served."""
+    served, name = os.environ.get(BOOK, ""), Path(path).name
+    known = name in map(notebook, exercises.chapters())
+    return f"{served}book/chapters/{Path(name).with_suffix('.html')}" if served and known else ""

@@ -8,6 +8,7 @@ Both listen on 127.0.0.1 only, and JupyterLab asks for a token that is new each 
 from __future__ import annotations
 
 import ctypes
+import io
 import json
 import os
 import secrets
@@ -20,17 +21,20 @@ import time
 import webbrowser
 from collections.abc import Callable, Iterator
 from functools import partial
+from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import FrameType
+from typing import BinaryIO
 from urllib.error import HTTPError, URLError
 from urllib.request import ProxyHandler, Request, build_opener
 
-from qkv import course
+from qkv import course, welcome
 
 ROOT = course.root() or Path(__file__).resolve().parents[2]
 BOOK = ROOT / "_build" / "html"
 NOTEBOOKS = ROOT / "notebooks"
+EXTENSIONS = Path(__file__).with_name("labextensions")
 LAB_LOG = ROOT / "_build" / "jupyterlab.log"
 
 HOST = "127.0.0.1"
@@ -64,12 +68,13 @@ def start(port: int | None = None, browser: bool = True) -> int:
         book = book_server(port or DEFAULT_PORT)
         # JupyterLab first: a process that has threads should not fork
         with Lab(first_free_port(book.server_port + 1, "JupyterLab"), address(book)) as lab, book:
+            book.cells = lab.cells
             lab.wait_until_it_answers(stopping)
             if stopping.is_set():
                 return 0
-            print(f"\nBook        {address(book)}\nJupyterLab  {lab.address}\n\nCtrl-C ends both.", flush=True)
+            print(f"\nBook        {address(book)}\nJupyterLab  {lab.first_screen}\n\nCtrl-C ends both.", flush=True)
             if browser and has_screen():
-                webbrowser.open(lab.address)
+                webbrowser.open(lab.first_screen)
             while not stopping.wait(0.5):
                 lab.must_be_running()
             print("\nStopping JupyterLab and its kernels ...", flush=True)
@@ -134,8 +139,28 @@ def _book_sources() -> Iterator[Path]:
                 yield path
 
 
+CELL = b'hidden data-cell="'  # of a link that a page has for JupyterLab: useless until somebody knows the address
+
+
 class _Page(SimpleHTTPRequestHandler):
-    """Static files without a line in the terminal for each, and without a stale copy in the browser after a rebuild."""
+    """Static files without a line in the terminal for each, and without a stale copy in the browser after a rebuild.
+
+    On pages, links to cells lead to the JupyterLab that is served beside them.
+    """
+
+    server: _BookServer
+
+    def send_head(self) -> io.BytesIO | BinaryIO | None:
+        path = Path(self.translate_path(self.path))
+        path = path / "index.html" if path.is_dir() and self.path.endswith("/") else path
+        if path.suffix != ".html" or not path.is_file() or not self.server.cells:
+            return super().send_head()
+        page = path.read_bytes().replace(CELL, f'target="_blank" href="{self.server.cells}'.encode())
+        self.send_response(HTTPStatus.OK)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(page)))
+        self.end_headers()
+        return io.BytesIO(page)
 
     def log_message(self, format: str, *args: object) -> None:
         pass
@@ -148,6 +173,7 @@ class _Page(SimpleHTTPRequestHandler):
 class _BookServer(ThreadingHTTPServer):
     daemon_threads = True
     allow_reuse_address = os.name != "nt"  # on Windows it would let two servers share a port
+    cells = ""  # where JupyterLab shows notebooks, if it runs
 
     def handle_error(self, request: object, client_address: object) -> None:
         if not isinstance(sys.exception(), ConnectionError):  # a reader who closes the page early is no error
@@ -181,12 +207,24 @@ class Lab:
         self.port, self.book = port, book
         self.token = secrets.token_hex(16)
         self.address = f"http://{HOST}:{port}/lab?token={self.token}"
+        self.cells = f"http://{HOST}:{port}/lab/tree/"  # without the token: for a browser that has been let in
+
+    @property
+    def first_screen(self) -> str:
+        """The welcome for somebody who has no tabs to come back to."""
+        tabs = workspaces()
+        return (
+            self.address if tabs.is_dir() and any(tabs.iterdir()) else f"{self.cells}{welcome.NAME}?token={self.token}"
+        )
 
     def __enter__(self) -> Lab:
         command = [sys.executable, "-m", "jupyterlab", "--no-browser", f"--ServerApp.ip={HOST}"]
         command += [f"--ServerApp.port={self.port}", "--ServerApp.port_retries=0", f"--ServerApp.root_dir={NOTEBOOKS}"]
+        command.append(f"--LabApp.extra_labextensions_path={EXTENSIONS}")
         if hasattr(os, "geteuid") and os.geteuid() == 0:
             command.append("--allow-root")
+        if self.book:
+            welcome.write(NOTEBOOKS, self.book)
         LAB_LOG.parent.mkdir(parents=True, exist_ok=True)
         with LAB_LOG.open("wb") as log:
             self.process = subprocess.Popen(
@@ -219,12 +257,15 @@ class Lab:
         page.parent.mkdir(parents=True, exist_ok=True)
         # no question about news, and no look-up on the network, at the first start
         page.write_text(json.dumps({"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}))
+        # the welcome is to be read, not edited
+        viewers = {"@jupyterlab/docmanager-extension:plugin": {"defaultViewers": {"markdown": "Markdown Preview"}}}
+        page.with_name("default_setting_overrides.json").write_text(json.dumps(viewers))
         path = os.pathsep.join(filter(None, [str(settings), os.environ.get("JUPYTER_CONFIG_PATH")]))
         return {
             "JUPYTER_TOKEN": self.token,
             "JUPYTER_CONFIG_PATH": path,
             "QKV_BOOK": self.book,  # for links from cards to the book
-            "JUPYTERLAB_WORKSPACES_DIR": str(ROOT / ".qkv" / "workspaces"),  # no tabs of other projects
+            "JUPYTERLAB_WORKSPACES_DIR": str(workspaces()),  # no tabs of other projects
         }
 
     def wait_until_it_answers(self, stopping: threading.Event) -> None:
@@ -253,6 +294,11 @@ class Lab:
     def _last_words(self) -> str:
         lines = LAB_LOG.read_text(errors="replace").splitlines()
         return "\n".join(f"  {line}" for line in lines[-15:])
+
+
+def workspaces() -> Path:
+    """Where JupyterLab remembers which tabs were open."""
+    return ROOT / ".qkv" / "workspaces"
 
 
 def _dies_with_us() -> Callable[[], object] | None:

@@ -5,7 +5,9 @@ Everything is done as a person does it, by keys in a real browser, on a copy of 
 
 from __future__ import annotations
 
+import json
 import shutil
+import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +21,8 @@ from playwright.sync_api import TimeoutError as PlaywrightTimeout
 from qkv import exercises, serve
 from qkv.authoring.definitions import definition
 from qkv.authoring.editions import METADATA
+from qkv.going_on import stub_of
+from qkv.update import update
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ElementHandle, Locator, Page
@@ -43,7 +47,7 @@ def lab(tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
     monkeypatch.setenv("JUPYTERLAB_WORKSPACES_DIR", str(tmp_path / "workspaces"))
     monkeypatch.setenv("JUPYTERLAB_SETTINGS_DIR", str(tmp_path / "settings"))
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "runtime"))
-    with serve.Lab(serve.first_free_port(8300, "JupyterLab")) as lab:
+    with serve.Lab(serve.first_free_port(8300, "JupyterLab"), "http://127.0.0.1:8299/") as lab:
         lab.wait_until_it_answers(threading.Event())
         yield lab
 
@@ -169,10 +173,129 @@ def test_never_stuck_and_never_misled(browser: Browser, lab: serve.Lab, tmp_path
         assert "0.5000, 0.5000" in said["ours"]
         top = page.locator(".jp-Notebook .jp-Cell").first
         assert "Not written yet" not in top.inner_text()  # it was, until the exercise was skipped
-        stub = page.locator(".jp-Notebook .jp-Cell", has_text="write it, or skip")
-        assert stub.count() >= 1  # the cell that asked for it
+        editors = page.locator(".jp-Notebook .jp-CodeCell .jp-InputArea-editor .cm-content")
+        (back,) = [text for text in editors.all_inner_texts() if "raise NotImplementedError" in text]
+        assert [line for line in back.splitlines() if line.strip()] == [
+            line for line in stub_of("softmax").splitlines() if line.strip()
+        ]
+        assert editors.filter(has_text="reset('softmax')").count() == 0  # it is the cell that asked for the stub
     except BaseException:
         page.screenshot(path=tmp_path / "stuck.png")
+        raise
+    finally:
+        context.close()
+
+
+def test_from_the_first_screen_to_a_cell_and_from_the_book_to_it(
+    browser: Browser, lab: serve.Lab, tmp_path: Path
+) -> None:
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    try:
+        page.goto(lab.first_screen)
+        page.get_by_role("heading", name="Welcome").wait_for(timeout=PATIENCE)
+        page.get_by_role("link", name="Begin with chapter 1").click()
+        page.locator(".jp-Notebook .jp-Cell").first.wait_for(timeout=PATIENCE)
+        from_book = context.new_page()  # the browser has been let in, so no token is asked for
+        from_book.goto(f"{lab.cells}01_lookup.ipynb#cell-id=soft-lookup")
+        active = from_book.locator(".jp-Notebook .jp-Cell.jp-mod-active .cm-content", has_text="def soft_lookup")
+        active.wait_for(timeout=PATIENCE)
+        assert active.is_visible()
+    except BaseException:
+        for number, open_page in enumerate(context.pages):
+            open_page.screenshot(path=tmp_path / f"page{number}.png")
+        raise
+    finally:
+        context.close()
+
+
+FIGURE = """import matplotlib.pyplot as plt
+from qkv import check, figures
+figures.use()
+fig, ax = plt.subplots()
+ax.set_title("dark ink")
+figures.show(fig, alt="An empty figure.")"""
+
+
+def test_a_figure_is_read_on_dark_ground_as_on_light(browser: Browser, lab: serve.Lab, tmp_path: Path) -> None:
+    nbformat.write(
+        new_notebook(cells=[new_code_cell(FIGURE)], metadata=METADATA), tmp_path / "notebooks" / "figure.ipynb"
+    )
+    themes = tmp_path / "settings" / "@jupyterlab" / "apputils-extension" / "themes.jupyterlab-settings"
+    themes.parent.mkdir(parents=True)
+    looks = {}
+    for theme in ("JupyterLab Light", "JupyterLab Dark"):
+        themes.write_text(json.dumps({"theme": theme}))
+        context = browser.new_context(viewport={"width": 1280, "height": 900})
+        page = context.new_page()
+        page.goto(lab.address.replace("/lab?", "/lab/tree/figure.ipynb?"))
+        page.get_by_text("Python 3 (ipykernel) | Idle").wait_for(timeout=PATIENCE)
+        page.locator(f"body[data-jp-theme-light={str('Light' in theme).lower()}]").wait_for(
+            state="attached", timeout=PATIENCE
+        )
+        page.locator(".jp-Notebook .jp-Cell").first.click()
+        page.keyboard.press("Control+Enter")
+        image = page.locator(".jp-OutputArea-output img")
+        image.wait_for(timeout=PATIENCE)
+        style = "image => { const s = getComputedStyle(image); return [s.filter, s.backgroundColor]; }"
+        looks[theme] = image.evaluate(style)
+        context.close()
+    nothing = "rgba(0, 0, 0, 0)"
+    assert looks == {
+        "JupyterLab Light": ["none", nothing],
+        "JupyterLab Dark": ["invert(1) hue-rotate(180deg)", nothing],
+    }
+
+
+def test_an_update_brings_the_new_edition_with_the_answer_in_it(
+    browser: Browser, lab: serve.Lab, root: Path, tmp_path: Path
+) -> None:
+    """The lab's folder is a clone; while the student works in it, a new edition appears where it came from."""
+    source, name, clone = tmp_path.parent / "source", "notebooks/01_lookup.ipynb", tmp_path
+    shutil.copytree(clone / "notebooks", source / "notebooks", ignore=shutil.ignore_patterns("welcome.md"))
+    (source / "_toc.yml").touch()
+
+    def git(*words: str, at: Path = source) -> None:
+        names = ["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "init.defaultBranch=main"]
+        subprocess.run(["git", *names, *words], cwd=at, check=True, capture_output=True)
+
+    git("init")
+    git("add", "-A")
+    git("commit", "-m", "first edition")
+    git("clone", "--bare", str(source), str(source) + ".git")
+    git("init", at=clone)
+    git("remote", "add", "origin", str(source) + ".git", at=clone)
+    git("fetch", at=clone)
+    git("checkout", "-f", "-b", "main", "--track", "origin/main", at=clone)
+
+    context = browser.new_context(viewport={"width": 1280, "height": 2400})
+    page = context.new_page()
+    try:
+        page.goto(f"{lab.address.replace('/lab?', '/lab/tree/01_lookup.ipynb?')}#cell-id=softmax")
+        notebook = Notebook(page)
+        notebook.active.locator(".cm-content", has_text="def softmax").wait_for(timeout=PATIENCE)
+        page.get_by_text("Python 3 (ipykernel) | Idle").wait_for(timeout=PATIENCE)
+        notebook.write(definition(root / "src" / "qkv" / "model" / "lookup.py", "softmax").solved)
+        page.keyboard.press("Control+s")
+        page.wait_for_function("!document.querySelector('.jp-mod-dirty')", timeout=PATIENCE)
+
+        edition = source / name
+        edition.write_text(edition.read_text("utf-8").replace("# Queries, keys, values", "# A new title"), "utf-8")
+        git("commit", "-am", "second edition")
+        git("push", str(source) + ".git", "HEAD:main")
+        said: list[str] = []
+        assert update(clone, say=said.append) == 0, said
+        assert list((clone / "kept").glob("*/01_lookup.ipynb"))
+
+        page.reload()
+        page.get_by_role("heading", name="A new title").wait_for(timeout=PATIENCE)
+        answers = page.locator(".jp-Notebook .jp-CodeCell .cm-content", has_text="def softmax")
+        answers.first.scroll_into_view_if_needed()
+        (answer,) = answers.all_inner_texts()
+        assert "NotImplementedError" not in answer
+        assert "torch.exp(" in answer
+    except BaseException:
+        page.screenshot(path=tmp_path / "update.png")
         raise
     finally:
         context.close()

@@ -15,6 +15,7 @@ import pytest
 from qkv import authoring, course, exercises
 from qkv.authoring.chapter import Code, Prose, Task, read
 from qkv.authoring.covers import cover
+from qkv.authoring.editions import PREDICTION
 from qkv.authoring.fingerprint import fingerprint
 from qkv.course import Chapter, Course
 
@@ -116,6 +117,42 @@ def test_the_student_edition_gives_nothing_away(chapter: Chapter) -> None:
         assert (ast.get_docstring(ast.parse(stub.source).body[0]) or "").strip()  # type: ignore[arg-type]
         assert cells[f"check-{exercise.name.replace('_', '-')}"].source == f"check({exercise.name})"
     assert not re.search(r"\b(TODO|FIXME|XXX)\b", nbformat.writes(notebook))
+
+
+@each_chapter
+def test_your_part_of_an_earlier_chapter_is_yours_in_the_student_edition(chapter: Chapter) -> None:
+    earlier = {name for other in CHAPTERS if other.number < chapter.number for name in exercised(other)}
+
+    def imported(path: Path) -> dict[str, set[str]]:
+        """Module -> what the notebook's cells take from it."""
+        cells = [cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
+        found: dict[str, set[str]] = {}
+        for node in (node for cell in cells for node in ast.walk(ast.parse(cell)) if isinstance(node, ast.ImportFrom)):
+            found.setdefault(node.module or "", set()).update(alias.name for alias in node.names)
+        return found
+
+    student, solved = imported(chapter.student), imported(chapter.solved)
+    ours = set().union(*(names for module, names in solved.items() if module.startswith("qkv.model.")))
+    assert student.pop("qkv.mine", set()) == ours & earlier
+    left = set().union(*(names for module, names in student.items() if module.startswith("qkv.model.")))
+    assert left == ours - earlier
+    assert "qkv.mine" not in solved
+
+
+def exercised(chapter: Chapter) -> list[str]:
+    return [exercise.name for exercise in exercises.of_chapter(chapter.stem)]
+
+
+@each_chapter
+def test_every_prediction_has_a_place_to_be_written(chapter: Chapter) -> None:
+    cells = nbformat.read(chapter.student, as_version=4).cells
+    asked = [number for number, cell in enumerate(cells) if "> **Predict**" in cell.source]
+    assert asked
+    for number in asked:
+        assert cells[number].cell_type == "markdown"
+        assert (cells[number + 1].cell_type, cells[number + 1].source) == ("raw", PREDICTION)
+    assert len([cell for cell in cells if cell.cell_type == "raw"]) == len(asked)
+    assert not any(cell.cell_type == "raw" for cell in nbformat.read(chapter.solved, as_version=4).cells)
 
 
 @each_chapter

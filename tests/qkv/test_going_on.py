@@ -48,6 +48,17 @@ def notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Notebo
     InteractiveShell.clear_instance()
 
 
+def test_a_notebook_leads_to_its_page_of_the_book(notebook: Notebook, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QKV_BOOK", "http://127.0.0.1:8100/")
+    for path, page in {"/x/03_heads.ipynb": "book/chapters/03_heads.html", "/x/mine.ipynb": None}.items():
+        monkeypatch.setenv(going_on.NOTEBOOK, path)
+        notebook.shown.clear()
+        notebook.run("from qkv import check")  # again, as when the first cell is run a second time
+        shown = " ".join(data["text/html"] for data, _ in notebook.shown)
+        assert (f'<a href="http://127.0.0.1:8100/{page}"' in shown) == (page is not None)
+        assert ("in the book" in shown) == (page is not None)
+
+
 def test_skip_goes_on_with_ours_and_says_so(notebook: Notebook) -> None:
     notebook.run(going_on.stub_of("softmax"))
     said = notebook.run("skip('softmax')")

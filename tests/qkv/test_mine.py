@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from proctor.marking.answers import Answers
 from proctor.marking.extraction import extract
 from proctor.marking.submissions import File
 from qkv import exercises
+from qkv.authoring.definitions import definition
 from qkv.checking import _examiner, judged_in_process
 
 RIGHT = """def helper(scores, dim):
@@ -24,11 +26,11 @@ def softmax(scores, dim):
 """
 
 
-def write(folder: Path, text: str) -> None:
+def write(folder: Path, text: str, notebook: str = "01_lookup.ipynb") -> None:
     (folder / "_toc.yml").touch()
     (folder / "notebooks").mkdir(exist_ok=True)
     cells = [{"cell_type": "code", "source": source} for source in ("import torch\nprint('hello')", text)]
-    (folder / "notebooks" / "01_lookup.ipynb").write_text(json.dumps({"cells": cells}))
+    (folder / "notebooks" / notebook).write_text(json.dumps({"cells": cells}))
 
 
 @pytest.fixture
@@ -50,6 +52,38 @@ def test_ours_if_not(mine: Any, text: str, tmp_path: Path, capsys: pytest.Captur
     write(tmp_path, text)
     assert mine.softmax is exercises.find("softmax").reference
     assert capsys.readouterr().out == "softmax is ours: there is none of yours that passes in 01_lookup.ipynb.\n"
+
+
+def test_the_same_one_wherever_it_is_used_until_it_changes(mine: Any, tmp_path: Path) -> None:
+    uses = """from qkv.mine import softmax
+def attention_entropy(weights):
+    return torch.special.entr(weights).sum(-1)
+attention_entropy.part = softmax
+"""
+    write(tmp_path, uses, "02_scaling.ipynb")
+    first = mine.softmax
+    assert mine.softmax is first
+    assert mine.attention_entropy.part is first
+    write(tmp_path, RIGHT.replace("helper", "shifted"))
+    os.utime(tmp_path / "notebooks" / "01_lookup.ipynb", ns=(1, 1))
+    assert mine.softmax is not first
+
+
+def test_ours_if_other_chapters_could_not_use_yours(
+    mine: Any, tmp_path: Path, root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer = "from torch import nn\nfrom qkv.model.scaling import scaled_dot_product_attention\n"
+    for name in ("split_heads", "merge_heads", "MultiHeadAttention"):
+        answer += definition(root / "src" / "qkv" / "model" / "heads.py", name).solved + "\n"
+    write(tmp_path, answer, "03_heads.ipynb")
+    assert mine.MultiHeadAttention is not exercises.find("MultiHeadAttention").reference
+    write(tmp_path, answer.replace("self.n_heads", "self.count"), "03_heads.ipynb")
+    os.utime(tmp_path / "notebooks" / "03_heads.ipynb", ns=(1, 1))
+    assert mine.MultiHeadAttention is exercises.find("MultiHeadAttention").reference
+    assert capsys.readouterr().out == (
+        "MultiHeadAttention is yours, from 03_heads.ipynb.\n"
+        "MultiHeadAttention is ours: yours passes, but has no n_heads, which its stub has and other chapters ask for.\n"
+    )
 
 
 def test_only_what_exercises_build(mine: Any) -> None:

@@ -19,7 +19,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from qkv import serve
+from qkv import course as the_course
+from qkv import serve, welcome
 
 PATIENCE = 180.0  # seconds; generous, since other tests run beside these
 EMPTY = '{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}'
@@ -122,9 +123,10 @@ def test_both_answer_and_both_end(started: Started, by: signal.Signals) -> None:
     status, page = get(started.lab)
     assert status == 200
     assert "JupyterLab" in page
-    base, token = started.lab.split("/lab?token=")
+    base, token = started.lab.split(f"/lab/tree/{welcome.NAME}?token=")
     assert get(f"{base}/api/contents")[0] == 403, "without the token nothing is shown"
     assert "01_lookup.ipynb" in get(f"{base}/api/contents?token={token}")[1]
+    assert f"]({started.book})" in get(f"{base}/files/{welcome.NAME}?token={token}")[1]
 
     family = started.family()
     assert family
@@ -136,7 +138,7 @@ def test_both_answer_and_both_end(started: Started, by: signal.Signals) -> None:
 
 def test_a_kernel_ends_with_the_rest(started: Started) -> None:
     started.until("Ctrl-C ends both.")
-    base, token = started.lab.split("/lab?token=")
+    base, token = started.lab.split(f"/lab/tree/{welcome.NAME}?token=")
     request = urllib.request.Request(
         f"{base}/api/kernels", data=b"{}", headers={"Authorization": f"token {token}"}, method="POST"
     )
@@ -222,6 +224,41 @@ def test_a_reader_who_leaves_early_is_no_error(sources: Path, capfd: pytest.Capt
             reader.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # leave with a reset
         assert get(f"{serve.address(server)}large.bin")[0] == 200
     assert capfd.readouterr().err == ""
+
+
+def test_links_to_cells_lead_to_the_jupyterlab_beside_the_book(sources: Path) -> None:
+    link = '<a class="open-cell" hidden data-cell="01_lookup.ipynb#cell-id=softmax">Open it</a>'
+    (sources / "_build" / "html" / "index.html").write_text(link)
+    with serve.book_server(serve.DEFAULT_PORT) as server:
+        for page in ("", "index.html", "index.html?highlight=mask"):
+            assert get(f"{serve.address(server)}{page}") == (200, link), "alone, the book has nowhere to lead to"
+        server.cells = serve.Lab(8101).cells
+        for page in ("", "index.html", "index.html?highlight=mask"):
+            status, body = get(f"{serve.address(server)}{page}")
+            assert status == 200
+            assert 'href="http://127.0.0.1:8101/lab/tree/01_lookup.ipynb#cell-id=softmax"' in body
+            assert "hidden" not in body
+            assert "token" not in body, "whoever can read a page may not be let into JupyterLab"
+        assert get(f"{serve.address(server)}nowhere.html")[0] == 404
+
+
+def test_the_first_screen_is_the_welcome_until_there_are_tabs_to_come_back_to(sources: Path) -> None:
+    lab = serve.Lab(8101)
+    assert lab.first_screen == f"http://127.0.0.1:8101/lab/tree/welcome.md?token={lab.token}"
+    serve.workspaces().mkdir(parents=True)
+    (serve.workspaces() / "default.jupyterlab-workspace").touch()
+    assert lab.first_screen == lab.address
+
+
+def test_the_welcome_leads_to_every_chapter_and_to_the_book(root: Path) -> None:
+    text = welcome.text("http://127.0.0.1:8100/")
+    assert "](http://127.0.0.1:8100/)" in text
+    linked = re.findall(r"\]\((\w+\.ipynb)\)", text)
+    assert [path.name for path in sorted((root / "notebooks").glob("[0-9]*.ipynb"))] == linked[1:]
+    assert linked[0] == linked[1], "where to begin"
+    for entry in the_course.entries():
+        assert f"[{entry.title}]" in text
+    assert (root / "book" / "guides" / "students.md").is_file()
 
 
 def test_the_book_is_stale_when_a_source_is_newer(sources: Path) -> None:

@@ -3,7 +3,7 @@
 1. `chapter` reads the source (jupytext) into prose, code cells and exercises;
 2. `definitions` cuts each exercise's code and stub out of `qkv.model` by syntax tree;
 3. `to_markdown` turns MyST into the Markdown that JupyterLab shows;
-4. `editions` puts the two notebooks together;
+4. `editions` puts the two notebooks together; in the student's, `own_parts` imports what the student has built;
 5. `fingerprint` tells whether the solved one has to run again, by the definitions that it reaches (`reach`); `run` runs
    it (nbclient);
 6. `building` writes what changed: `qkv build`;

@@ -22,6 +22,11 @@ class Prose:
     text: str
     line: int  # in the chapter's source, from 1
 
+    @property
+    def predictions(self) -> list[str]:
+        """What the reader is asked to predict in it, box by box."""
+        return [box for _, box in PREDICT.findall(self.text)]
+
 
 @dataclass(frozen=True)
 class Code:
@@ -61,6 +66,8 @@ class Task:
 
 
 Part = Prose | Code | Task
+
+PREDICT = re.compile(r"^(`{3,}|:{3,})\{admonition\} Predict\n(.*?)^\1\s*$", re.MULTILINE | re.DOTALL)
 
 LINK = re.compile(r"\[(?P<text>[^\[\]]+)\]\((?P<number>\d\d)_\w+\.md(?:#[\w-]*)?\)")
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import nbformat
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
 
 from qkv.authoring.bibliography import citations
 from qkv.authoring.chapter import Code, Ids, Part, Prose, Task
+from qkv.authoring.own_parts import built_before, with_own_parts
 from qkv.authoring.to_markdown import Plain, anchors
 from qkv.course import Chapter, Course
 
@@ -18,9 +19,12 @@ METADATA = {
     "language_info": {"name": "python", "pygments_lexer": "ipython3"},
 }
 
+PREDICTION = "My prediction: "  # a raw cell: one click, and one can write; it is never run
+
 
 def student_edition(course: Course, chapter: Chapter, parts: list[Part]) -> nbformat.NotebookNode:
-    """Stubs where exercises are, no outputs."""
+    """Stubs where exercises are, the student's own parts where earlier chapters built them, room for predictions, and
+    no outputs."""
     return _edition(course, chapter, parts, solved=False)
 
 
@@ -31,6 +35,7 @@ def solved_edition(course: Course, chapter: Chapter, parts: list[Part]) -> nbfor
 
 def _edition(course: Course, chapter: Chapter, parts: list[Part], solved: bool) -> nbformat.NotebookNode:
     plain = plain_markdown(course, chapter, parts)
+    built = {} if solved else built_before(course, chapter)
     ids = Ids()
     cells = []
     met_exercise = False
@@ -44,6 +49,8 @@ def _edition(course: Course, chapter: Chapter, parts: list[Part], solved: bool) 
         if isinstance(part, Prose):
             text = plain.lower(part.text, part.line)
             cells.append(new_markdown_cell(text, id=ids.of(part.text)))
+            if not solved and part.predictions:
+                cells.append(new_raw_cell(PREDICTION, id=ids.of("\n".join(part.predictions))))
         elif isinstance(part, Code):
             metadata = _metadata(part.tags)
             if solved and (asserts := {claim.id: list(claim.asserted) for claim in part.claims if claim.asserted}):
@@ -51,7 +58,8 @@ def _edition(course: Course, chapter: Chapter, parts: list[Part], solved: bool) 
             if not solved and met_exercise:
                 # a Run All goes on behind a cell that waits for an exercise: JupyterLab and nbclient know this tag
                 metadata.setdefault("tags", []).append("raises-exception")
-            cells.append(new_code_cell(part.source, id=ids.of(part.source), metadata=metadata))
+            code = with_own_parts(part.source, built)
+            cells.append(new_code_cell(code, id=ids.of(part.source), metadata=metadata))
         else:
             met_exercise = True
             name = part.name

@@ -69,7 +69,7 @@ def page(text: str, root: str, name: str) -> nbformat.NotebookNode:
                 add(new_markdown_cell(box), part.line)
             predicted = predicted and not answers
         else:
-            add(new_markdown_cell(_card(part)), part.line)
+            add(new_markdown_cell(_card(part, chapter)), part.line)
             add_run(part.definition.solved, part.line, **_folded("solution", "Show solution", "Hide solution"))
             add_run(part.check, part.line, tags=["check"])
     if runs:
@@ -110,7 +110,8 @@ def folding(part: Code, answers: bool) -> dict[str, Any]:
     return {"tags": tags, "mystnb": {"code_prompt_show": f"Show {words}", "code_prompt_hide": f"Hide {words}"}}
 
 
-def _card(task: Task) -> str:
+def _card(task: Task, chapter: Chapter) -> str:
+    cell = f"{chapter.student.name}#cell-id={task.name.replace('_', '-')}"
     facts = [f"{task.worth}", f"check it with `{task.check}`", f'stuck? `hint("{task.name}")`']
     return "\n".join(
         [
@@ -125,6 +126,10 @@ def _card(task: Task) -> str:
             task.definition.stub,
             "```",
             *(["", f"{{.forbidden}}\n{task.forbidden}"] if task.forbidden else []),
+            "",
+            "```{raw} html",
+            f'<a class="open-cell" hidden data-cell="{cell}">Open this cell in JupyterLab</a>',  # see qkv.serve
+            "```",
             ":::::",
         ]
     )

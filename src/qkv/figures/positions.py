@@ -88,6 +88,25 @@ def nearest_so_far(distances: Mapping[int, Tensor], skip: int = 10) -> Figure:
     return fig
 
 
+def number_by_number(length: int, d: int) -> Tensor:
+    """The sinusoidal code (length, d) as its formula is written, one sine or cosine at a time."""
+
+    def term(t: int, column: int) -> float:
+        angle = t * 10_000 ** (-2 * (column // 2) / d)
+        return math.cos(angle) if column % 2 else math.sin(angle)
+
+    return torch.tensor([[term(t, column) for column in range(d)] for t in range(length)])
+
+
+def rotated_in_bfloat16(x: Tensor, positions: Tensor) -> Tensor:
+    """Turn the pairs of x (seq, d) as `rotate` does, with angles that were computed in half precision."""
+    d = x.shape[-1]
+    column = torch.arange(0, d, 2, dtype=torch.bfloat16)
+    angles = positions[:, None].bfloat16() * 10000 ** (-column / d)
+    a, b, cos, sin = x[..., 0::2], x[..., 1::2], angles.cos(), angles.sin()
+    return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
+
+
 def rounding(errors: Mapping[str, tuple[Sequence[int], Tensor]], size: float) -> Figure:
     """By how much a score changes when query and key move together, against how far they move.
 

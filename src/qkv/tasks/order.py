@@ -13,6 +13,11 @@ from torch import Tensor
 NOT_ASKED = -100
 
 
+def past(n: int) -> Tensor:
+    """Which of n tokens each may look at if order counts: itself and those before it (n, n), True where it may."""
+    return torch.ones(n, n).tril().bool()
+
+
 def echo(batch: int, length: int, generator: torch.Generator, vocab: int = 10, delay: int = 3) -> tuple[Tensor, Tensor]:
     """Say at every position which token stood `delay` positions earlier. Only the distance matters."""
     tokens = torch.randint(vocab, (batch, length), generator=generator)

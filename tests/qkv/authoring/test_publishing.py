@@ -76,6 +76,9 @@ def test_an_exercise_is_a_card_with_its_stub_and_a_folded_solution(tiny_page: Be
     ):
         assert words in text
     assert "total" not in text
+    cells = [one(card.select_one("a.open-cell")) for card in cards]  # `qkv start` knows where JupyterLab is
+    assert [cell["data-cell"] for cell in cells] == ["01_tiny.ipynb#cell-id=mean", "01_tiny.ipynb#cell-id=Counter"]
+    assert all(cell.has_attr("hidden") and not cell.has_attr("href") for cell in cells)
     solutions = tiny_page.select(".tag_solution details")
     assert len(solutions) == 2
     assert not any(solution.has_attr("open") for solution in solutions)

@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from qkv.model import heads
 from qkv.model.blocks import DecoderLayer, EncoderLayer
 from qkv.model.fused import fuse, fused_attention
 from qkv.model.masks import causal_mask, padding_mask
@@ -48,6 +49,32 @@ MASKS = {
 def test_a_fused_layer_computes_the_same(mask: Tensor | None, stream: Tensor) -> None:
     layer = EncoderLayer(HEADS * D_HEAD, HEADS, 11).double()
     agree(layer, fuse(copy.deepcopy(layer)), stream, mask)
+
+
+def test_a_student_s_parts_are_fused_as_ours_are(stream: Tensor) -> None:
+    class MultiHeadAttention(nn.Module):
+        def __init__(self, d_model: int, n_heads: int) -> None:
+            super().__init__()
+            self.n_heads = n_heads
+            self.q_proj, self.k_proj = nn.Linear(d_model, d_model), nn.Linear(d_model, d_model)
+            self.v_proj, self.out_proj = nn.Linear(d_model, d_model), nn.Linear(d_model, d_model)
+
+        def forward(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Tensor:
+            raise AssertionError("the fused kernel should run")
+
+    class FeedForward(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.activation = gelu
+
+    def gelu(x: Tensor) -> Tensor:
+        raise AssertionError("torch's own should run")
+
+    ours = heads.MultiHeadAttention(HEADS * D_HEAD, HEADS).double()
+    theirs = MultiHeadAttention(HEADS * D_HEAD, HEADS).double()
+    theirs.load_state_dict(ours.state_dict())
+    agree(ours, fuse(theirs), stream, stream, stream, causal_mask(SEQ))
+    torch.testing.assert_close(fuse(FeedForward()).activation(stream), nn.functional.gelu(stream))
 
 
 def test_a_fused_decoder_layer_computes_the_same(stream: Tensor) -> None:
