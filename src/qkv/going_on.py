@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from qkv import exercises, kernel, model, places, progress
+from qkv import exercises, kernel, machine, model, places, progress
 
 
 class Note(str):
@@ -69,8 +69,11 @@ def is_stub(text: str) -> bool:
 
 
 def welcome() -> None:
-    """Where progress is kept: `skip` and `reset` are there, and so is a place on top for what is missing."""
+    """A notebook computes where it is told; where progress is kept, `skip` and `reset` are there, and so is a place on
+    top for what is missing."""
     shell = kernel.interactive()
+    if shell is not None:
+        machine.settle()
     if shell is None or progress.location() is None or notice in kernel.listeners:
         return
     kernel.listeners.append(notice)
