@@ -1,7 +1,8 @@
 """`pytest --nbval solutions/` runs every cell again, as `qkv build` ran it and in nobody's name, on any machine.
 
 nbval compares; what a number may differ by is settled before (`qkv.authoring.measured`). The claims of a cell are then
-held against what it has shown here: each verdict has to be the book's.
+held against what it has shown here: each verdict has to be the book's. On another device (`QKV_DEVICE`) or with other
+seeds (`QKV_SEEDS`) other numbers are drawn: there the verdicts alone are compared, by their margins.
 """
 
 import os
@@ -9,6 +10,7 @@ import os
 import nbformat
 import nbval.plugin
 
+from qkv import machine
 from qkv.authoring.claims import Claim
 from qkv.authoring.measured import PICTURES, comparable
 
@@ -16,6 +18,7 @@ os.environ["QKV_PROGRESS"] = "off"
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("MKL_NUM_THREADS", "1")
 
+OTHER_NUMBERS = machine.device().type != "cpu" or machine.shift() != 0
 PATIENCE = 120  # seconds that a kernel may keep its output back: other work may have the processor
 
 
@@ -23,6 +26,8 @@ class Cell(nbval.plugin.IPyNbCell):
     """A cell whose numbers are measurements and whose claims are asserted."""
 
     def compare_outputs(self, test, ref, skip_compare=None):
+        if OTHER_NUMBERS:
+            return True
         skip = tuple(kind for kind in skip_compare or self.parent.skip_compare if kind not in PICTURES)
         stored, shown = comparable(ref, test, self.cell.metadata.get("tags", ()))
         return super().compare_outputs(*(list(map(nbformat.from_dict, outputs)) for outputs in (shown, stored)), skip)

@@ -9,8 +9,9 @@ __all__ = ["check", "device", "figures", "hint", "reset", "skip", "status"]
 
 if TYPE_CHECKING:
     from qkv import figures
-    from qkv.checking import check, device, hint, status
+    from qkv.checking import check, hint, status
     from qkv.going_on import reset, skip
+    from qkv.machine import device
 
 
 def __getattr__(name: str) -> Any:  # so that `qkv --help` does not wait for torch
@@ -20,6 +21,8 @@ def __getattr__(name: str) -> Any:  # so that `qkv --help` does not wait for tor
         return importlib.import_module("qkv.figures")
     if name in ("skip", "reset"):
         return getattr(importlib.import_module("qkv.going_on"), name)
+    if name == "device":
+        return importlib.import_module("qkv.machine").device
     if name == "check":
         importlib.import_module("qkv.going_on").welcome()
     if name in __all__:

@@ -17,8 +17,6 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
-import torch
-
 from proctor import Examiner, Exercise, Result
 from proctor.examining.patience import SECONDS, OutOfTime
 from proctor.examining.result import IN_WORDS, STATES, Explanation
@@ -32,7 +30,7 @@ from proctor.marking.locating import Locating
 from proctor.marking.submission_marker import SubmissionMarker
 from proctor.marking.submissions import read
 from proctor.report import terminal
-from qkv import exercises, kernel, places, progress
+from qkv import exercises, kernel, machine, places, progress
 from qkv.assignments import assignment
 from qkv.cases import case_of
 from qkv.locating import with_line
@@ -47,15 +45,6 @@ SMALL_WORDS = frozenset(
 LOOPS = "A check takes a moment. If a loop is running there, look at what should end it."
 
 kernel.attend()
-
-
-def device() -> torch.device:
-    """The best device here: CUDA, Apple's MPS, or the CPU."""
-    if torch.cuda.is_available():
-        return torch.device("cuda")
-    if torch.backends.mps.is_available():
-        return torch.device("mps")
-    return torch.device("cpu")
 
 
 def check(answer: Callable[..., Any]) -> Result:
@@ -75,7 +64,8 @@ def check(answer: Callable[..., Any]) -> Result:
         return Result(name, "not_started", 0.0, 0, len(exercise.counted()), explanations=(ours,))
     failed = kernel.newer_version_that_failed(name, answer)
     if failed is None:
-        return check_named(name, answer)
+        with machine.on_the_cpu():  # where the inputs are drawn and the reference answers, as in a graded run
+            return check_named(name, answer)
     sentence = f"The last version of `{name}` that you ran did not get through: {failed.why}."
     reason = (
         "The kernel still has the version before, which is not what you see. Mend the cell, run it, and check again."

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from qkv import exercises, kernel, model, places, progress
+from qkv import exercises, kernel, machine, model, places, progress
 
 NOTEBOOK = "JPY_SESSION_NAME"  # where Jupyter tells a kernel which notebook it serves
 # Our figures are drawn in dark ink on no ground, and say so. JupyterLab's dark theme then puts a white box behind them;
@@ -79,11 +79,14 @@ def is_stub(text: str) -> bool:
 
 
 def welcome() -> None:
-    """Where progress is kept: `skip` and `reset` are there, and so is a place on top for what is missing.
+    """A notebook computes where it is told; where progress is kept, `skip` and `reset` are there, and so is a place on
+    top for what is missing.
 
     What is shown is shown again when the cell is run again, which clears it.
     """
     shell = kernel.interactive()
+    if shell is not None:
+        machine.settle()
     if shell is None or progress.location() is None:
         return
     if notice not in kernel.listeners:

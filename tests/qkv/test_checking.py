@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from qkv import check, exercises, hint, progress, status
-from qkv.checking import check_paths, device
+from qkv.checking import check_paths
 
 
 @pytest.fixture(autouse=True)
@@ -113,10 +113,6 @@ def test_a_fault_of_ours_is_called_ours(monkeypatch):
 
 def test_status_html_has_a_bar_per_chapter():
     assert status()._repr_html_().count("<progress") == len(status().chapters)
-
-
-def test_device_is_usable():
-    assert torch.zeros(1, device=device()).device.type == device().type
 
 
 def written(tmp_path, *cells: str):

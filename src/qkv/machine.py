@@ -1,0 +1,71 @@
+"""On which device a notebook computes, and with which seeds: what its environment says.
+
+`QKV_DEVICE=cuda` or `mps` moves everything that a chapter makes; the CPU is the default, because its numbers are the
+book's. `QKV_SEEDS=1` draws everything from a second set of seeds: a verdict that is one of the first set only is luck.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import torch
+from torch import Tensor
+
+SECOND = 1_000_000  # between a seed and the same seed of the next set; chapters use none that large
+_manual_seed, _numpy, _autocast = torch.manual_seed, Tensor.numpy, torch.autocast
+
+
+def device() -> torch.device:
+    """Where notebooks compute: on what `QKV_DEVICE` names, such as cuda or mps, or on the CPU."""
+    return torch.device(os.environ.get("QKV_DEVICE") or "cpu")
+
+
+def shift() -> int:
+    """What is added to every seed of a notebook: nothing, unless `QKV_SEEDS` names another set than 0."""
+    return SECOND * int(os.environ.get("QKV_SEEDS") or 0)
+
+
+def settle() -> None:
+    """Compute on the device and with the seeds that the environment names, from now on. By default nothing changes."""
+    if torch.manual_seed is not _manual_seed:  # settled before
+        return
+    if device().type != "cpu":
+        torch.zeros(1, device=device())  # a device that is not there is told now
+        torch.set_default_device(device())
+        Tensor.numpy, Tensor.__array__ = _to_numpy, _to_numpy  # type: ignore[method-assign, assignment]
+        torch.autocast = _lower_precision  # type: ignore[misc, assignment]
+    if device().type != "cpu" or shift():
+        torch.Generator = _generator()  # type: ignore[misc]
+        torch.manual_seed = lambda seed: _manual_seed(seed + shift())
+
+
+def on_the_cpu() -> AbstractContextManager[Any]:
+    """While it lasts, what is made without a device is made on the CPU."""
+    return nullcontext() if device().type == "cpu" else torch.device("cpu")
+
+
+def _to_numpy(self: Tensor, dtype: Any = None, **_: Any) -> Any:
+    """NumPy reads the processor's memory, and so does whatever draws: what is elsewhere is brought there."""
+    array = _numpy(self.cpu())
+    return array if dtype is None else array.astype(dtype, copy=False)
+
+
+def _lower_precision(kind: str, *args: Any, **how: Any) -> Any:
+    """torch.autocast, where a chapter that says `cpu` means the device on which it computes."""
+    return _autocast(device().type if kind == "cpu" else kind, *args, **how)
+
+
+def _generator() -> Any:
+    """torch's generator, which by itself knows neither the default device nor a set of seeds."""
+
+    class Generator(torch.Generator):
+        def __new__(cls, device: Any = None) -> Any:
+            place = torch.get_default_device() if device is None else device
+            return super().__new__(cls, device=place)  # type: ignore[call-arg]
+
+        def manual_seed(self, seed: int) -> Any:
+            return super().manual_seed(seed + shift())
+
+    return Generator

@@ -1,0 +1,68 @@
+"""Chapters run on any device: every cell of every solved edition, on a stand-in for a GPU."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from qkv.course import Chapter, Course
+
+HERE = Path(__file__).resolve()
+CHAPTERS = Course(HERE.parents[2]).chapters()
+MANY = 99
+# Steps of a training and seeds of an experiment, where two of each are too few for what reads them, or take long.
+CUT = {"scaling": (10, 2), "norm": (1, 2), "transformer": (1, 2), "training": (2, MANY), "recurrence": (1, MANY)}
+# Cells that read a certain step, the whole curve or every seed of a training: a short one has not got it. The others
+# have to run. What these do with tensors, cells beside them do too.
+WHOLE_TRAININGS = {
+    "lookup": {"fig = learning("},
+    "norm": {"# claim: small-sigma-diverges"},
+    "transformer": {"# claim: previous-position-only", "fig = learning(", "# claim: beam-beats-greedy"},
+    "training": {
+        "# claim: tokens-become-alike",
+        'shown = by_name("apart")',
+        "# claim: clipping-survives-a-bad-batch",
+        "# claim: float16-gradients",
+        "every = torch.cat(raw)",
+    },
+}
+DEVICE_ERRORS = ("TwoPlaces", "NotImplementedError", "TypeError", "AttributeError", "AssertionError")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.name)
+def test_every_cell_runs_on_another_device(chapter: Chapter) -> None:
+    cut = [str(number) for number in CUT.get(chapter.stem, ())]
+    command = [sys.executable, HERE.with_name("stand_in.py"), chapter.solved, *cut]
+    run = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    assert run.returncode == 0, run.stderr
+    faults = json.loads(run.stdout.splitlines()[-1])
+    known = WHOLE_TRAININGS.get(chapter.stem, set())
+    assert {cell: why for cell, why in faults.items() if cell not in known or why.startswith(DEVICE_ERRORS)} == {}
+
+
+def test_the_stand_in_refuses_what_a_gpu_refuses() -> None:
+    said = subprocess.run([sys.executable, "-c", REFUSALS], capture_output=True, text=True, cwd=HERE.parent)
+    assert said.stdout.splitlines() == ["TwoPlaces", "TwoPlaces", "RuntimeError", "standin:0 5.0"], said.stderr
+
+
+REFUSALS = """
+import torch, stand_in
+stand_in.install()
+there = torch.ones(5, device="standin")
+for meet in (
+    lambda: there + torch.ones(5),
+    lambda: torch.randn(5, generator=torch.Generator().manual_seed(0), device="standin"),
+    lambda: there.numpy(),
+):
+    try:
+        print(meet())
+    except RuntimeError as error:
+        print(type(error).__name__)
+print(there.device, (there * torch.tensor(1.0)).sum().item())
+"""
