@@ -12,10 +12,9 @@ from torch.autograd.graph import saved_tensors_hooks
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from proctor import Exercise
-from proctor.forbid import Family
 from proctor.inside.inputs import distinct, integers, normal, uniform, whole
 from proctor.inside.properties import keeps_inputs, same_in, usual
-from qkv.exercises.forbidden import FUSED_ATTENTION, MULTIHEAD
+from qkv.exercises.forbidden import CHECKPOINT, FUSED_ATTENTION, MULTIHEAD
 from qkv.model.cost import (
     cache_bytes,
     cached_attention,
@@ -28,7 +27,6 @@ from qkv.model.cost import (
 )
 
 Seen = dict[str, Any]
-CHECKPOINT = Family.of("torch.utils.checkpoint", "checkpoint", "Checkpoint")
 
 
 def qkv(query: int, key: int, d_k: int, d_v: int, *leading: int, std: float = 1.0) -> tuple[Tensor, Tensor, Tensor]:
