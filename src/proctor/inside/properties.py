@@ -190,10 +190,10 @@ def why_dtype_differs(seen: Observation, expected: Observation) -> str:
 
 
 def floating_dtype(observation: Observation) -> str:
-    """The dtype of the floating results, several of them joined."""
+    """The dtype of the floating results; several of them joined, in one order, whichever way the results came."""
     values = (observation.values or {}).values()
-    found = dict.fromkeys(str(t.dtype).removeprefix("torch.") for t in values if t.is_floating_point())
-    return " and ".join(found) or "no floating dtype"
+    found = {str(t.dtype).removeprefix("torch.") for t in values if t.is_floating_point()}
+    return " and ".join(sorted(found)) or "no floating dtype"
 
 
 def same_in(dtype: torch.dtype, make: Make, build: Build = as_is) -> ProbeFunction:

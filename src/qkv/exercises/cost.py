@@ -12,10 +12,9 @@ from torch.autograd.graph import saved_tensors_hooks
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from proctor import Exercise
-from proctor.forbid import Family
 from proctor.inside.inputs import distinct, integers, normal, uniform, whole
 from proctor.inside.properties import keeps_inputs, same_in, usual
-from qkv.exercises.forbidden import FUSED_ATTENTION, MULTIHEAD
+from qkv.exercises.forbidden import CHECKPOINT, FUSED_ATTENTION, MULTIHEAD
 from qkv.model.cost import (
     cache_bytes,
     cached_attention,
@@ -28,7 +27,6 @@ from qkv.model.cost import (
 )
 
 Seen = dict[str, Any]
-CHECKPOINT = Family.of("torch.utils.checkpoint", "checkpoint", "Checkpoint")
 
 
 def qkv(query: int, key: int, d_k: int, d_v: int, *leading: int, std: float = 1.0) -> tuple[Tensor, Tensor, Tensor]:
@@ -73,6 +71,7 @@ flops = Exercise(
     section="What a layer costs",
     minutes=5,
     difficulty=1,
+    why="It says what a length costs before anybody runs it, and from where on attention is the larger part.",
     hints=[
         "A product of (a, b) and (b, c) has a·c entries. How many multiply-adds does each of them take?",
         "There are four products with weights around the attention, two inside it for each head, two behind it. Write "
@@ -294,6 +293,7 @@ windows = Exercise(
     section="A window",
     minutes=15,
     difficulty=2,
+    why="A mask hides what was computed; only what is never made is saved.",
     hints=[
         "Write down by hand which keys query 5 sees with window 3 and dilation 2. Is 5 among them?",
         "Gather, for each query, its few keys: a tensor of indices (n, window) can pick (..., n, window, d_k) from k.",
@@ -550,6 +550,7 @@ mixtures = Exercise(
     section="Fewer keys",
     minutes=5,
     difficulty=1,
+    why="Fewer keys are cheaper to look at, and what was mixed cannot be told apart again.",
     hints=[
         "e is (rank, key), k is (key, d_k). Which product gives (rank, d_k)?",
         "After that it is attention as you know it, over rank keys instead of all of them.",
@@ -776,6 +777,7 @@ linear = Exercise(
     section="Swapping two brackets",
     minutes=10,
     difficulty=2,
+    why="The same product with its brackets elsewhere: the memory has one size at every length.",
     hints=[
         "(φ(q) φ(k)ᵀ) v and φ(q) (φ(k)ᵀ v) are the same numbers. Which of the two is small in between?",
         "The divisor is a sum over keys of the same products, with 1 in the place of v.",
@@ -1058,6 +1060,7 @@ tiles = Exercise(
     section="Tile by tile",
     minutes=20,
     difficulty=3,
+    why="The idea behind flash attention: exact, and the matrix of scores is never there as a whole.",
     hints=[
         "For two tiles: which three numbers of the first must you still know when you have seen the second?",
         "Keep, for each query, the largest score so far, the sum of exp(score - largest), and the values weighed by "
@@ -1486,6 +1489,7 @@ saving = Exercise(
     section="Forget and compute again",
     minutes=15,
     difficulty=3,
+    why="It trades time for memory in training; large models would not fit without it.",
     hints=[
         "Derive a class from `torch.autograd.Function`. What its forward calls is not recorded; you say what it saves.",
         "On the way back call the function on detached copies of the inputs, under `torch.enable_grad()`, and let "
@@ -1908,6 +1912,7 @@ caching = Exercise(
     section="The cache",
     minutes=10,
     difficulty=2,
+    why="With it a language model writes a token without reading everything again.",
     hints=[
         "What do the new queries look at? The old keys and the new ones, in this order: join them along the positions.",
         "New position i of a call with `past` positions in the cache is position past + i. Which keys may it see?",
@@ -2211,6 +2216,7 @@ bytes_of_the_cache = Exercise(
     section="The cache",
     minutes=5,
     difficulty=1,
+    why="While a model writes, this number decides how long the text and how large the batch may be.",
     hints=[
         "How many numbers does one position leave in the cache of one layer? Keys and values both.",
         "Each group has a key and a value of the width of one head: d_model / n_heads.",

@@ -53,3 +53,4 @@ RECURRENT = Family.of(
     "torch's own recurrent cells",
     "rnn_tanh", "rnn_relu", "lstm", "gru_cell", "_rnn", "rnn_layer", "LSTM.forward", "LSTMCell.forward",
 )  # fmt: skip
+CHECKPOINT = Family.of("torch.utils.checkpoint", "checkpoint", "Checkpoint")

@@ -1,5 +1,7 @@
 """Probes that many exercises share: what they notice, and what they let pass."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import nn
@@ -110,6 +112,16 @@ def test_what_fails_on_every_device_is_not_said_to_fail_on_another():
 def test_a_dtype_is_blamed_only_if_it_differs(answer, said):
     probe = same_in(torch.float64, numbers)
     assert said in probe.explain(observe(probe, answer), observe(probe, double))
+
+
+def test_several_dtypes_are_told_alike_in_whichever_order_the_results_come():
+    """The sandbox hands results back in an order of its own."""
+    probe = same_in(torch.float64, numbers)
+    seen = observe(probe, lambda x: (x.float(), x))
+    turned = replace(seen, values=dict(reversed(seen.values.items())))
+    expected = observe(probe, lambda x: (x, x))
+    assert "and it is float32 and float64." in probe.explain(seen, expected)
+    assert probe.explain(turned, expected) == probe.explain(seen, expected)
 
 
 def test_numpy_is_named_where_it_is_the_reason():
