@@ -31,7 +31,7 @@ def noam_rate(step: int, d_model: int, warmup: int) -> float:
     return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
 
 
-@expects(p="...", grad="...", m="...", v="...", step="positive")
+@expects(p="...", grad="...", m="...", v="...", step="positive", rate="above 0")
 def adam_step(
     p: Tensor,
     grad: Tensor,

@@ -279,6 +279,9 @@ def test_what_adam_refuses():
         "expected leading dimensions = (3,), as p has it. grad is (...,)."
     )
     refuses(ValueError, words, adam_step, ones, torch.ones(2), ones, ones, 1, 0.1)
+    # a chapter that handed over one rate for each run would ask more of an answer than its check does
+    words = "adam_step: rate is a Tensor, expected a number above 0."
+    refuses(ValueError, words, adam_step, ones, ones, ones, ones, 1, torch.ones(3))
 
 
 # clip_gradients
