@@ -74,7 +74,7 @@ HEADER = f"{'exercise':32} {'probes':>6} {'misconceptions':>14} {'pairs':>5}   {
 def run(names: list[str] | None = None, salts: int = SALTS, jobs: int | None = None) -> int:
     """Lint the named exercises or chapters, or all; print a table; 0 if nothing is to mend."""
     chosen = [e.name for name in names for e in expand(name)] if names else exercises.names()
-    workers = min(jobs or os.cpu_count() or 1, len(chosen))
+    workers = min(jobs or os.cpu_count() or 1, len(chosen) or 1)  # a new chapter has no exercise yet
     context = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork
     with ProcessPoolExecutor(workers, context, one_thread) as pool:
         waiting = pool.map(lint_named, chosen, [salts] * len(chosen))

@@ -103,19 +103,23 @@ def new_exercise(name: str, stem: str, course: Course | None = None, say: Callab
     except AuthoringError as error:
         say(str(error))
         return 1
-    for path, text in written.items():
+    write(written, course, say)
+    say(f"Replace what says {MARK}, then: qkv lint {name}, qkv build {stem}")
+    return 0
+
+
+def write(pieces: dict[Path, str], course: Course, say: Callable[[str], None]) -> None:
+    for path, text in pieces.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8", newline="\n")
         say(f"  written  {path.relative_to(course.root).as_posix()}")
-    say(f"Replace what says {MARK}, then: qkv lint {name}, qkv build {stem}")
-    return 0
 
 
 def pieces(name: str, stem: str, course: Course) -> dict[Path, str]:
     """File -> its text with the new exercise in it."""
     chapter = course.chapters([stem])[0]
     if not name.isidentifier():
-        raise AuthoringError(f"{name!r} is no name of a function. For example: qkv new exercise cosine_scores")
+        raise AuthoringError(f"{name!r} is no name of a function. For example: qkv new exercise nearest_key")
     answers = course.root / "tests" / "answers" / chapter.stem
     exercises = course.root / "src" / "qkv" / "exercises" / f"{chapter.stem}.py"
     model, place = read(chapter.model), read(exercises)
@@ -210,9 +214,9 @@ def with_import(text: str, module: str, name: str) -> str:
 
 
 def _group(module: str) -> int:
-    """Python's own, others', ours: a blank line stands between them."""
+    """`__future__`, Python's own, others', ours: a blank line stands between them."""
     top = module.partition(".")[0]
-    return 0 if top in sys.stdlib_module_names else 2 if top in ("proctor", "qkv") else 1
+    return -1 if top == "__future__" else 0 if top in sys.stdlib_module_names else 2 if top in ("proctor", "qkv") else 1
 
 
 def statement(module: str, names: list[str]) -> str:

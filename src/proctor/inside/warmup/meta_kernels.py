@@ -29,7 +29,7 @@ def _variance_and_mean(x: Tensor, dim: Any = None, *, correction: Any = None, ke
     return torch.empty_like(mean), mean
 
 
-def _layer_norm(x: Tensor, shape: Sequence[int], weight: Any, bias: Any, eps: float) -> Any:
+def _normalised_rows(x: Tensor, shape: Sequence[int], weight: Any, bias: Any, eps: float) -> Any:
     of_a_row = [*x.shape[: x.dim() - len(shape)], *(1 for _ in shape)]
     if list(x.shape[x.dim() - len(shape) :]) != list(shape) or any(
         p is not None and p.shape != x.shape[-len(shape) :] for p in (weight, bias)
@@ -40,7 +40,7 @@ def _layer_norm(x: Tensor, shape: Sequence[int], weight: Any, bias: Any, eps: fl
 
 SHORT: dict[str, Callable[..., Any]] = {
     "abs": _absolute,
-    "native_layer_norm": _layer_norm,
+    "native_layer_norm": _normalised_rows,
     "var_mean.correction": _variance_and_mean,
 }
 
