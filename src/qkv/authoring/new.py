@@ -136,9 +136,10 @@ def pieces(name: str, stem: str, course: Course) -> dict[Path, str]:
         (f"qkv.model.{chapter.stem}", name),
     ):
         place = with_import(place, module, imported)
+    bare = isinstance(ast.parse(place).body[-1], ast.ImportFrom)  # ruff wants one blank line there, not two
     found = {
         chapter.model: with_import(model, "torch", "Tensor").rstrip("\n") + "\n" + REFERENCE.format(name=name),
-        exercises: place.rstrip("\n") + "\n" + EXERCISE.format(name=name, section=section),
+        exercises: place.rstrip("\n") + "\n" * (1 if bare else 2) + EXERCISE[1:].format(name=name, section=section),
         course.root / "tests" / "qkv" / "model" / f"test_{name}.py": TEST.format(name=name, stem=chapter.stem),
         answers / "right" / f"{name}.py": ANSWER.format(name=name, what="a right answer", body="x + x"),
         answers / "wrong" / f"{name}.py": ANSWER.format(name=name, what="a mistake that you saw", body="x**2"),

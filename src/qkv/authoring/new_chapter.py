@@ -36,6 +36,7 @@ minutes: 60
 ```{{code-cell}} ipython3
 :tags: [setup]
 import torch
+from torch import Tensor
 
 from qkv import check, figures, hint, status
 
