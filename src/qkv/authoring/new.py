@@ -37,6 +37,9 @@ EXERCISE = '''
 {name}_exercise = Exercise(
     {name},
     section="{section}",
+    minutes=10,
+    difficulty=1,
+    why="TODO: what a student has won who passes it, in a sentence.",
     hints=["TODO: the gentlest", "TODO: one that says more", "TODO: one that nearly says it"],
 )
 

@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from proctor import Exercise
 from qkv.authoring import build
 from qkv.authoring.new import bound, new_exercise, pieces, with_import
 from qkv.authoring.new_chapter import new_chapter, planned
 from qkv.course import Course
-from qkv.lint import clashes
+from qkv.exercises import find
+from qkv.lint import clashes, form
 
 EXERCISES = '''"""Exercises."""
 
@@ -76,6 +78,7 @@ def test_all_pieces_are_written(course: Course) -> None:
     chapter = after["book/chapters/01_tiny.md"]
     assert chapter.index(":tags: [exercise]\ndoubled\n") < chapter.index("## What to take away")
     exercises = after["src/qkv/exercises/tiny.py"]
+    assert all(f"{asked}=" in exercises for asked in ("minutes", "difficulty", "why"))
     assert {"doubled", "doubled_exercise", "normal", "distinct", "mean"} <= bound(exercises)
 
 
@@ -180,6 +183,13 @@ def test_an_import_goes_where_it_belongs() -> None:
         with_import(text, "proctor.inside.inputs", "normal").splitlines()[1]
         == "from proctor.inside.inputs import normal"
     )
+
+
+def test_lint_asks_what_an_exercise_takes_and_why() -> None:
+    bare = Exercise(find("softmax").reference, section="From scores to weights", hints=["a", "b", "c"])
+    asked = "say what it takes and why: minutes=…, difficulty=… (1, 2 or 3) and why=… (what a student has won)"
+    assert next((said for said in form(bare) if said.startswith("say")), None) == asked
+    assert asked not in list(form(find("softmax")))
 
 
 def test_lint_tells_what_hides_a_reference(tmp_path: Path) -> None:
