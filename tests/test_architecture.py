@@ -126,7 +126,7 @@ def test_a_layer_imports_none_above_it(package: str) -> None:
     assert not wrong
 
 
-OF_OTHERS = re.compile("NodeTransformer|native_layer_norm")  # a class of Python's, an operator of torch's
+NOT_OF_THE_COURSE = re.compile("NodeTransformer|native_layer_norm")  # a class of Python's, a kernel of torch's
 
 
 def test_the_engine_holds_no_word_of_the_course() -> None:
@@ -135,7 +135,7 @@ def test_the_engine_holds_no_word_of_the_course() -> None:
         (path.relative_to(SRC).as_posix(), word.lower())
         for path in (SRC / "proctor").rglob("*")
         if path.suffix in (".py", ".html", ".css", ".js")
-        for word in SUBJECT.findall(OF_OTHERS.sub("", path.read_text("utf-8")))
+        for word in SUBJECT.findall(NOT_OF_THE_COURSE.sub("", path.read_text("utf-8")))
     }
     assert not found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import subprocess
 import sys
@@ -94,11 +95,11 @@ def test_the_lock_holds_all_that_is_needed_and_nothing_else() -> None:
 NOT_IMPORTED = {"numpy", "jupyterlab", "ipykernel", "jupyter-book", "sphinx-mathjax-offline"}
 
 
-def imported() -> dict[str, Path]:
-    """What the source imports beside itself and Python's own: top-level name -> a file that does."""
+def imported(folder: str = "src") -> dict[str, Path]:
+    """What source or notebooks import beside ours and Python's own: top-level name -> a file that does."""
     found: dict[str, Path] = {}
-    for path in sorted((ROOT / "src").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for path in sorted([*(ROOT / folder).rglob("*.py"), *(ROOT / folder).rglob("*.ipynb")]):
+        for node in ast.walk(ast.parse(code_of(path))):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom) and not node.level:
                 names = [node.module or ""]
@@ -107,17 +108,35 @@ def imported() -> dict[str, Path]:
     return found
 
 
+def code_of(path: Path) -> str:
+    text = path.read_text("utf-8")
+    if path.suffix == ".py":
+        return text
+    return "\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"] if cell["cell_type"] == "code")
+
+
 def test_the_project_declares_what_its_source_imports_and_nothing_else() -> None:
     known = packages_distributions()
     used = {top: {canonicalize_name(name) for name in known.get(top, [top])} for top in imported()}
-    needed = {canonicalize_name(requirement.name) for requirement in declared("notebooks", "book")}
+    needed = {canonicalize_name(requirement.name) for requirement in declared("chapters", "notebooks", "book")}
     optional = {
         canonicalize_name(requirement.name)
-        for requirement in declared("notebooks", "book", "cluster", "similarity", "pretrained")
+        for requirement in declared("chapters", "notebooks", "book", "cluster", "similarity", "pretrained")
     }
     undeclared = {top: str(path) for top, path in imported().items() if not used[top] & optional}
     assert not undeclared, "imported, but not in pyproject.toml"
     assert needed - set().union(*used.values()) <= NOT_IMPORTED, "declared, but not imported"
+
+
+@pytest.mark.parametrize(
+    "folder", ["notebooks", *(f"src/qkv/{part}" for part in ("figures", "tasks", "model", "exercises"))]
+)
+def test_colab_gets_all_that_the_chapters_need(folder: str) -> None:
+    known = packages_distributions()
+    there = {canonicalize_name(requirement.name) for requirement in declared("chapters")} | {"ipython"}
+    missing = {top for top in imported(folder) if there.isdisjoint(map(canonicalize_name, known.get(top, [top])))}
+    assert not missing, "add them to the extra `chapters` in pyproject.toml"
+    assert 'pip install -q "./qkv[chapters]"' in (ROOT / "book" / "guides" / "students.md").read_text("utf-8")
 
 
 def test_every_folder_of_the_source_is_a_package() -> None:

@@ -263,6 +263,16 @@ def new_exercise(name: str, stem: str) -> None:
     sys.exit(pieces.new_exercise(name, stem))
 
 
+@new.command("chapter")
+@click.argument("stem")
+@click.option("--title", required=True, help="Its heading, such as 'How to choose a word'.")
+def new_chapter(stem: str, title: str) -> None:
+    """A chapter STEM after the last one: its page, its files, and a line wherever chapters are listed."""
+    from qkv.authoring import new_chapter as pieces
+
+    sys.exit(pieces.new_chapter(stem, title))
+
+
 @main.command()
 @click.argument("names", nargs=-1, metavar="[EXERCISE|CHAPTER]...")
 @click.option("--salts", type=click.IntRange(min=1), default=20, show_default=True, help="Sets of inputs to prove on.")

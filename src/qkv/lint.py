@@ -74,7 +74,7 @@ HEADER = f"{'exercise':32} {'probes':>6} {'misconceptions':>14} {'pairs':>5}   {
 def run(names: list[str] | None = None, salts: int = SALTS, jobs: int | None = None) -> int:
     """Lint the named exercises or chapters, or all; print a table; 0 if nothing is to mend."""
     chosen = [e.name for name in names for e in expand(name)] if names else exercises.names()
-    workers = min(jobs or os.cpu_count() or 1, len(chosen))
+    workers = min(jobs or os.cpu_count() or 1, len(chosen) or 1)  # a new chapter has no exercise yet
     context = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork
     with ProcessPoolExecutor(workers, context, one_thread) as pool:
         waiting = pool.map(lint_named, chosen, [salts] * len(chosen))
@@ -158,6 +158,8 @@ def form(exercise: Exercise) -> Iterator[str]:
         yield f"{len(hints)} hints; write at least {FEWEST_HINTS}, none empty"
     if len(exercise.misconceptions) < FEWEST_MISCONCEPTIONS:
         yield f"{len(exercise.misconceptions)} misconceptions; write at least {FEWEST_MISCONCEPTIONS}"
+    if exercise.minutes is None or exercise.difficulty is None or not exercise.why:
+        yield "say what it takes and why: minutes=…, difficulty=… (1, 2 or 3) and why=… (what a student has won)"
     if not any(p.kind == "value" for p in exercise.probes.values()):
         yield "no value probe"
     for mistake in exercise.misconceptions.values():
@@ -179,7 +181,7 @@ def form(exercise: Exercise) -> Iterator[str]:
 
 def unfinished(exercise: Exercise) -> Iterator[str]:
     """What `qkv new exercise` wrote for the author to replace."""
-    words = [exercise.section, *exercise.hints, inspect.getdoc(exercise.reference) or ""]
+    words = [exercise.section, exercise.why, *exercise.hints, inspect.getdoc(exercise.reference) or ""]
     words += [probe.situation for probe in exercise.probes.values()]
     words += [text for m in exercise.misconceptions.values() for text in (m.explanation.sentence, m.explanation.reason)]
     count = sum(MARK in text for text in words)

@@ -13,6 +13,7 @@ from qkv.authoring.chapter import Code, Part, Task, read
 from qkv.authoring.editions import solved_edition, student_edition
 from qkv.authoring.fingerprint import fingerprint, meaning_of_cells
 from qkv.authoring.ledger import entries
+from qkv.authoring.new import MARK
 from qkv.authoring.run import made_here, run, tidy
 from qkv.authoring.shorten_alts import shorten_alt
 from qkv.course import NAME, PACKED, AuthoringError, Chapter, Course, packed
@@ -45,19 +46,21 @@ def build(
     except AuthoringError as error:
         say(str(error))
         return 1
-    troubles = 0
+    troubles, concerned = 0, []
     for chapter in chapters:
+        before = troubles
         try:
             troubles += _build(chapter, course, check, force, say)
         except AuthoringError as error:
             say(f"  failed   {error}")
             troubles += 1
+        concerned += [chapter.stem] if troubles > before else []
     troubles += _pack(course, check, say)
     if stems is None:
         troubles += _without_source(course, say)
     if check:
         say(
-            f"stale: {troubles}. Refresh with: qkv build"
+            f"stale: {troubles}. Refresh with: {' '.join(['qkv build', *concerned])}"
             if troubles
             else f"{len(chapters)} chapters: all editions are fresh."
         )
@@ -96,7 +99,18 @@ def _build(chapter: Chapter, course: Course, check: bool, force: bool, say: Call
     entries(chapter, parts, solved)  # a claim whose number is not printed is told now, not when the book is built
     for note in too_wide(parts, solved):
         say(f"  note     {chapter.where()}: {note}")
+    for line in unfinished(chapter):
+        say(f"  note     {line}")
     return 0
+
+
+def unfinished(chapter: Chapter) -> list[str]:
+    """What `qkv new` wrote into the chapter for its author to replace, if some of it still stands."""
+    lines = chapter.source.read_text(encoding="utf-8").splitlines()
+    left = [number for number, line in enumerate(lines, start=1) if MARK in line]
+    if not left:
+        return []
+    return [f"{chapter.where(left[0])}: {len(left)} lines of the chapter still say {MARK}; this is the first"]
 
 
 def too_wide(parts: list[Part], solved: nbformat.NotebookNode) -> list[str]:

@@ -37,6 +37,9 @@ EXERCISE = '''
 {name}_exercise = Exercise(
     {name},
     section="{section}",
+    minutes=10,
+    difficulty=1,
+    why="TODO: what a student has won who passes it, in a sentence.",
     hints=["TODO: the gentlest", "TODO: one that says more", "TODO: one that nearly says it"],
 )
 
@@ -103,19 +106,23 @@ def new_exercise(name: str, stem: str, course: Course | None = None, say: Callab
     except AuthoringError as error:
         say(str(error))
         return 1
-    for path, text in written.items():
+    write(written, course, say)
+    say(f"Replace what says {MARK}, then: qkv lint {name}, qkv build {stem}")
+    return 0
+
+
+def write(pieces: dict[Path, str], course: Course, say: Callable[[str], None]) -> None:
+    for path, text in pieces.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8", newline="\n")
         say(f"  written  {path.relative_to(course.root).as_posix()}")
-    say(f"Replace what says {MARK}, then: qkv lint {name}, qkv build {stem}")
-    return 0
 
 
 def pieces(name: str, stem: str, course: Course) -> dict[Path, str]:
     """File -> its text with the new exercise in it."""
     chapter = course.chapters([stem])[0]
     if not name.isidentifier():
-        raise AuthoringError(f"{name!r} is no name of a function. For example: qkv new exercise cosine_scores")
+        raise AuthoringError(f"{name!r} is no name of a function. For example: qkv new exercise nearest_key")
     answers = course.root / "tests" / "answers" / chapter.stem
     exercises = course.root / "src" / "qkv" / "exercises" / f"{chapter.stem}.py"
     model, place = read(chapter.model), read(exercises)
@@ -132,9 +139,10 @@ def pieces(name: str, stem: str, course: Course) -> dict[Path, str]:
         (f"qkv.model.{chapter.stem}", name),
     ):
         place = with_import(place, module, imported)
+    bare = isinstance(ast.parse(place).body[-1], ast.ImportFrom)  # ruff wants one blank line there, not two
     found = {
         chapter.model: with_import(model, "torch", "Tensor").rstrip("\n") + "\n" + REFERENCE.format(name=name),
-        exercises: place.rstrip("\n") + "\n" + EXERCISE.format(name=name, section=section),
+        exercises: place.rstrip("\n") + "\n" * (1 if bare else 2) + EXERCISE[1:].format(name=name, section=section),
         course.root / "tests" / "qkv" / "model" / f"test_{name}.py": TEST.format(name=name, stem=chapter.stem),
         answers / "right" / f"{name}.py": ANSWER.format(name=name, what="a right answer", body="x + x"),
         answers / "wrong" / f"{name}.py": ANSWER.format(name=name, what="a mistake that you saw", body="x**2"),
@@ -210,9 +218,9 @@ def with_import(text: str, module: str, name: str) -> str:
 
 
 def _group(module: str) -> int:
-    """Python's own, others', ours: a blank line stands between them."""
+    """`__future__`, Python's own, others', ours: a blank line stands between them."""
     top = module.partition(".")[0]
-    return 0 if top in sys.stdlib_module_names else 2 if top in ("proctor", "qkv") else 1
+    return -1 if top == "__future__" else 0 if top in sys.stdlib_module_names else 2 if top in ("proctor", "qkv") else 1
 
 
 def statement(module: str, names: list[str]) -> str:

@@ -201,7 +201,7 @@ def test_new_prose_does_not_run_the_chapter_again(built: Course, monkeypatch: py
     assert code == 1
     assert "stale    notebooks/01_tiny.ipynb differs from what its source gives" in said
     assert "stale    solutions/01_tiny.ipynb differs from what its source gives" in said
-    assert said.endswith("stale: 2. Refresh with: qkv build")
+    assert said.endswith("stale: 2. Refresh with: qkv build tiny")
     assert run_build(built)[0] == 0
     solved = nbformat.read(chapter(built).solved, as_version=4)
     assert "What is an average?" in solved.cells[1].source
