@@ -14,6 +14,7 @@ from qkv.authoring.editions import solved_edition, student_edition
 from qkv.authoring.fingerprint import fingerprint, meaning_of_cells
 from qkv.authoring.ledger import entries
 from qkv.authoring.run import made_here, run, tidy
+from qkv.authoring.second_seeds import contradictions, run_again
 from qkv.authoring.shorten_alts import shorten_alt
 from qkv.course import NAME, PACKED, AuthoringError, Chapter, Course, packed
 
@@ -24,6 +25,7 @@ def build(
     stems: Iterable[str] | None = None,
     check: bool = False,
     force: bool = False,
+    second_seeds: bool = False,
     course: Course | None = None,
     say: Callable[[str], None] = print,
 ) -> int:
@@ -33,6 +35,7 @@ def build(
         stems: chapters to build (`lookup`, `01_lookup` or `1`); all of them by default.
         check: write nothing, say what is stale and how to refresh it.
         force: run every chapter again, changed or not.
+        second_seeds: run the chapters whose code changed with a second set of seeds as well, and store what they print.
         course: the tree to work in; this one by default.
         say: takes the lines of the report.
 
@@ -49,6 +52,10 @@ def build(
     for chapter in chapters:
         try:
             troubles += _build(chapter, course, check, force, say)
+            if second_seeds:
+                run_again(course, chapter, force, say)
+            if check or second_seeds:
+                troubles += _second_verdicts(course, chapter, say)
         except AuthoringError as error:
             say(f"  failed   {error}")
             troubles += 1
@@ -57,7 +64,7 @@ def build(
         troubles += _without_source(course, say)
     if check:
         say(
-            f"stale: {troubles}. Refresh with: qkv build"
+            f"stale: {troubles}. Refresh with: qkv build --second-seeds"
             if troubles
             else f"{len(chapters)} chapters: all editions are fresh."
         )
@@ -97,6 +104,13 @@ def _build(chapter: Chapter, course: Course, check: bool, force: bool, say: Call
     for note in too_wide(parts, solved):
         say(f"  note     {chapter.where()}: {note}")
     return 0
+
+
+def _second_verdicts(course: Course, chapter: Chapter, say: Callable[[str], None]) -> int:
+    found = contradictions(course, chapter)
+    for why in found:
+        say(f"  claim    {chapter.where()}: {why}")
+    return len(found)
 
 
 def too_wide(parts: list[Part], solved: nbformat.NotebookNode) -> list[str]:
