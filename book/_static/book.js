@@ -1,4 +1,5 @@
-// What scrolls sideways can be reached by keyboard: equations and outputs that are wider than the page.
+// What scrolls sideways can be reached by keyboard, and fades where it goes on: equations, outputs and tables that are
+// wider than the page.
 (() => {
   const WIDE = "div.math, div.math mjx-container, div.cell_output, div.pst-scrollable-table-container";
   const reach = () => {
@@ -7,9 +8,18 @@
       else element.removeAttribute("tabindex");
     }
   };
-  window.addEventListener("load", reach);
-  window.addEventListener("resize", reach);
-  window.addEventListener("toggle", reach, true); // what was folded had no width
+  const fade = (element) => {
+    const hidden = element.scrollWidth - element.clientWidth - element.scrollLeft;
+    element.classList.toggle("goes-on", element.tabIndex === 0 && hidden > 1);
+  };
+  const look = () => {
+    reach();
+    document.querySelectorAll(WIDE).forEach(fade);
+  };
+  window.addEventListener("load", look);
+  window.addEventListener("resize", look);
+  window.addEventListener("toggle", look, true); // what was folded had no width
+  window.addEventListener("scroll", (event) => event.target.matches?.(WIDE) && fade(event.target), true);
 })();
 
 // A link to something that is folded away unfolds it.

@@ -289,14 +289,17 @@ def lint(names: tuple[str, ...], salts: int, jobs: int | None) -> None:
 @click.argument("stems", nargs=-1, metavar="[CHAPTER]...")
 @click.option("--check", is_flag=True, help="Write nothing; say which editions are stale.")
 @click.option("--force", is_flag=True, help="Run every chapter again, changed or not.")
-def build(stems: tuple[str, ...], check: bool, force: bool) -> None:
+@click.option("--second-seeds", is_flag=True, help="Run what changed a second time, with other seeds, for the claims.")
+def build(stems: tuple[str, ...], check: bool, force: bool, second_seeds: bool) -> None:
     """Make the student and the solved edition from book/chapters."""
     if check and force:
         raise click.UsageError("--check writes nothing, so there is nothing to --force.")
+    if check and second_seeds:
+        raise click.UsageError("--check runs nothing; it compares what `qkv build --second-seeds` has stored.")
 
     from qkv import authoring
 
-    sys.exit(authoring.build(list(stems) or None, check, force))
+    sys.exit(authoring.build(list(stems) or None, check, force, second_seeds))
 
 
 @main.command()

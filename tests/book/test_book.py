@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlparse
@@ -125,6 +126,25 @@ def test_a_wide_equation_scrolls_by_itself_on_a_phone(phone: Offline) -> None:
     )
     assert wide > 0  # or this test looks at nothing
     assert overflow(page) <= 0
+
+
+def test_what_is_wider_than_a_phone_fades_until_its_end_is_in_sight(phone: Offline) -> None:
+    page = phone.open(FIRST)
+    for kind in (".cell_output:has(img)", "div.math mjx-container"):
+        wide = page.locator(f"{kind}.goes-on").first
+        assert "gradient" in wide.evaluate("e => getComputedStyle(e).maskImage")
+        found = wide.element_handle()
+        found.evaluate("e => e.scrollTo(e.scrollWidth, 0)")
+        page.wait_for_function("e => !e.classList.contains('goes-on')", arg=found)
+
+
+def test_white_fields_of_a_figure_are_no_darker_than_a_dark_page(phone: Offline) -> None:
+    page = phone.open(FIRST)
+    share = page.locator(".cell_output img").first.evaluate(
+        "e => getComputedStyle(e).filter.match(/invert\\((.+?)\\)/)[1]"
+    )
+    ground = min(map(int, re.findall(r"\d+", colour(page, "body"))[:3]))
+    assert ground <= 255 * (1 - float(share)) < ground + 8
 
 
 def test_figures_are_large_enough_to_read_on_a_phone(phone: Offline) -> None:

@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 import nbformat
 import torch
 from IPython.core.interactiveshell import InteractiveShell
-from torch import Tensor
+from torch import Tensor, nn
 from torch.utils._mode_utils import no_dispatch
 from torch.utils._pytree import tree_leaves, tree_map
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
@@ -218,7 +218,10 @@ def cut(iterated: ast.expr, most: int) -> ast.expr:
 
 
 def run(path: Path, shorter: Shorter) -> dict[str, str]:
-    """Run the cells of a solved edition. First line of a cell -> why it did not run, or did not pass its check."""
+    """Run the cells of a solved edition. First line of a cell -> why it did not run, or did not pass its check.
+
+    A name of the notebook that ends up on the CPU is a fault as well.
+    """
     os.environ |= {"QKV_DEVICE": NAME, "QKV_PROGRESS": "off", "MPLBACKEND": "agg"}
     install()
     os.chdir(path.parent)
@@ -237,7 +240,13 @@ def run(path: Path, shorter: Shorter) -> dict[str, str]:
             faults[first] = f"{type(error).__name__}: {str(error)[:300]}"
         elif "check" in tags and getattr(result.result, "state", "") != "passed":
             faults[first] = repr(result.result)
-    return faults
+    return faults | {name: "is on the CPU" for name, value in shell.user_ns.items() if on_the_cpu(value)}
+
+
+def on_the_cpu(value: Any) -> bool:
+    """Is it, or is a parameter of it, where a chapter should have left nothing?"""
+    tensors = list(value.parameters()) if isinstance(value, nn.Module) else [value]
+    return any(isinstance(tensor, Tensor) and tensor.device == CPU for tensor in tensors)
 
 
 if __name__ == "__main__":

@@ -176,3 +176,31 @@ def test_claims_have_an_id_of_their_own(chapter: Chapter) -> None:
     for claim in re.findall(r"^# claim: (.+)$", chapter.source.read_text("utf-8"), re.MULTILINE):
         assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", claim)
         assert everywhere.count(claim) == 1, f"the claim {claim} stands twice"
+
+
+def called_in(tree: ast.AST) -> set[str]:
+    return {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+
+
+def steps_in(tree: ast.AST) -> bool:
+    """Is there a loop that follows a gradient?"""
+    loops = [node for node in ast.walk(tree) if isinstance(node, ast.For)]
+    return any(word in ast.unparse(loop) for loop in loops for word in (".backward(", "adam_step("))
+
+
+@each_chapter
+def test_a_claim_about_a_training_says_what_it_was_measured_on(chapter: Chapter) -> None:
+    cells = [(part, ast.parse(part.source)) for part in read(chapter, COURSE) if isinstance(part, Code)]
+    functions = [node for _, tree in cells for node in tree.body if isinstance(node, ast.FunctionDef)]
+    trainers = {function.name for function in functions if steps_in(function)}
+    for function in 2 * functions:  # and what calls them
+        if called_in(function) & trainers:
+            trainers.add(function.name)
+    bare = [
+        claim.id
+        for part, tree in cells
+        if steps_in(tree) or called_in(tree) & trainers
+        for claim in part.claims
+        if claim.kind != "defined" and not claim.on
+    ]
+    assert not bare, f"`# on:` is missing: {', '.join(bare)}"

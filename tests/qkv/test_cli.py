@@ -41,7 +41,7 @@ CONTRACT = {
     "export": {"--format", "--out", "--roster"},
     "new": set(),
     "lint": {"--salts", "--jobs"},
-    "build": {"--check", "--force"},
+    "build": {"--check", "--force", "--second-seeds"},
     "book": {"--serve"},
     "doctor": set(),
 }
@@ -298,7 +298,11 @@ def test_lint(names: list[str], handed_on: list[str], monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize(
     ("arguments", "handed_on"),
-    [(["build"], (None, False, False)), (["build", "lookup", "--check"], (["lookup"], True, False))],
+    [
+        (["build"], (None, False, False, False)),
+        (["build", "lookup", "--check"], (["lookup"], True, False, False)),
+        (["build", "--second-seeds"], (None, False, False, True)),
+    ],
 )
 def test_build(arguments: list[str], handed_on: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[Any, ...]] = []

@@ -6,7 +6,7 @@
 4. `editions` puts the two notebooks together; in the student's, `own_parts` imports what the student has built;
 5. `fingerprint` tells whether the solved one has to run again, by the definitions that it reaches (`reach`); `run` runs
    it (nbclient);
-6. `building` writes what changed: `qkv build`;
+6. `building` writes what changed: `qkv build`; `second_seeds` asks its claims again, with other seeds;
 7. `claims` reads what a cell has measured, `ledger` makes the page of all claims, `bibliography` knows what is cited;
 8. `page` and `sphinx` hand MyST-NB each chapter with the outputs of the solved edition: `jupyter-book build .`;
    `shorten_alts` spares its readers what is there for machines, `typeset` sets formulas, `covers` puts a drawing beside

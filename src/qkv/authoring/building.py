@@ -15,6 +15,7 @@ from qkv.authoring.fingerprint import fingerprint, meaning_of_cells
 from qkv.authoring.ledger import entries
 from qkv.authoring.new import MARK
 from qkv.authoring.run import made_here, run, tidy
+from qkv.authoring.second_seeds import contradictions, run_again
 from qkv.authoring.shorten_alts import shorten_alt
 from qkv.course import NAME, PACKED, AuthoringError, Chapter, Course, packed
 
@@ -25,6 +26,7 @@ def build(
     stems: Iterable[str] | None = None,
     check: bool = False,
     force: bool = False,
+    second_seeds: bool = False,
     course: Course | None = None,
     say: Callable[[str], None] = print,
 ) -> int:
@@ -34,6 +36,7 @@ def build(
         stems: chapters to build (`lookup`, `01_lookup` or `1`); all of them by default.
         check: write nothing, say what is stale and how to refresh it.
         force: run every chapter again, changed or not.
+        second_seeds: run the chapters whose code changed with a second set of seeds as well, and store what they print.
         course: the tree to work in; this one by default.
         say: takes the lines of the report.
 
@@ -46,11 +49,16 @@ def build(
     except AuthoringError as error:
         say(str(error))
         return 1
-    troubles, concerned = 0, []
+    troubles = doubts = 0
+    concerned = []
     for chapter in chapters:
         before = troubles
         try:
             troubles += _build(chapter, course, check, force, say)
+            if second_seeds:
+                run_again(course, chapter, force, say)
+            if check or second_seeds:
+                doubts += _second_verdicts(course, chapter, say)
         except AuthoringError as error:
             say(f"  failed   {error}")
             troubles += 1
@@ -64,7 +72,9 @@ def build(
             if troubles
             else f"{len(chapters)} chapters: all editions are fresh."
         )
-    return 1 if troubles else 0
+    if doubts:
+        say(f"claims that do not stand under a second set of seeds, or were not asked: {doubts}.")
+    return 1 if troubles or doubts else 0
 
 
 def _build(chapter: Chapter, course: Course, check: bool, force: bool, say: Callable[[str], None]) -> int:
@@ -111,6 +121,13 @@ def unfinished(chapter: Chapter) -> list[str]:
     if not left:
         return []
     return [f"{chapter.where(left[0])}: {len(left)} lines of the chapter still say {MARK}; this is the first"]
+
+
+def _second_verdicts(course: Course, chapter: Chapter, say: Callable[[str], None]) -> int:
+    found = contradictions(course, chapter)
+    for why in found:
+        say(f"  claim    {chapter.where()}: {why}")
+    return len(found)
 
 
 def too_wide(parts: list[Part], solved: nbformat.NotebookNode) -> list[str]:

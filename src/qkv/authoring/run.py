@@ -28,6 +28,14 @@ UNSTABLE = {
 def run(notebook: nbformat.NotebookNode, chapter: Chapter) -> nbformat.NotebookNode:
     """Execute all cells in a fresh kernel, and tidy and check what they show."""
     _refuse(chapter, "code that cannot be published", source_faults(notebook))
+    execute(notebook, chapter)
+    tidy(notebook)
+    _refuse(chapter, "outputs that cannot be published", output_faults(notebook))
+    return notebook
+
+
+def execute(notebook: nbformat.NotebookNode, chapter: Chapter, **settings: str) -> None:
+    """Run all cells in a fresh kernel, with further settings in its environment."""
     chapter.solved.parent.mkdir(parents=True, exist_ok=True)
     client = NotebookClient(
         notebook,
@@ -38,16 +46,13 @@ def run(notebook: nbformat.NotebookNode, chapter: Chapter) -> nbformat.NotebookN
         resources={"metadata": {"path": str(chapter.solved.parent)}},  # where nbval runs it, too
     )
     try:
-        client.execute(env=environment(chapter))
+        client.execute(env=environment(chapter) | settings)
     except CellExecutionError as error:
         raise AuthoringError(f"{chapter.where()}: a cell failed.\n{ANSI.sub('', str(error)).strip()}") from None
     except CellTimeoutError as error:
         raise AuthoringError(f"{chapter.where()}: a cell took more than {CELL_SECONDS} s.\n{error}") from None
     except DeadKernelError:
         raise AuthoringError(f"{chapter.where()}: the kernel died while it ran the chapter.") from None
-    tidy(notebook)
-    _refuse(chapter, "outputs that cannot be published", output_faults(notebook))
-    return notebook
 
 
 def _refuse(chapter: Chapter, what: str, faults: list[str]) -> None:
