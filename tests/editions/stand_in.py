@@ -163,7 +163,7 @@ def install() -> None:
     autocast = torch.library.Library("_", "IMPL")
     autocast.fallback(
         torch.library.fallthrough_kernel, "AutocastPrivateUse1"
-    )  # it may be asked for; nothing is lowered
+    )  # nothing is lowered there
     globals()["_libraries"] = library, autocast  # as long as they live, so do their kernels
 
     def empty(size: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, **_: Any) -> Tensor:
