@@ -161,9 +161,7 @@ def install() -> None:
     module.get_amp_supported_dtype = lambda: [torch.bfloat16, torch.float16]
     library = torch.library.Library("aten", "IMPL")
     autocast = torch.library.Library("_", "IMPL")
-    autocast.fallback(
-        torch.library.fallthrough_kernel, "AutocastPrivateUse1"
-    )  # nothing is lowered there
+    autocast.fallback(torch.library.fallthrough_kernel, "AutocastPrivateUse1")  # nothing is lowered there
     globals()["_libraries"] = library, autocast  # as long as they live, so do their kernels
 
     def empty(size: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, **_: Any) -> Tensor:
