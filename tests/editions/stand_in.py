@@ -160,7 +160,9 @@ def install() -> None:
     module.manual_seed_all = lambda seed: None  # what it draws is drawn by the CPU's generator
     module.get_amp_supported_dtype = lambda: [torch.bfloat16, torch.float16]
     library = torch.library.Library("aten", "IMPL")
-    globals()["_library"] = library  # as long as it lives, so do its kernels
+    autocast = torch.library.Library("_", "IMPL")
+    autocast.fallback(torch.library.fallthrough_kernel, "AutocastPrivateUse1")  # nothing is lowered there
+    globals()["_libraries"] = library, autocast  # as long as they live, so do their kernels
 
     def empty(size: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, **_: Any) -> Tensor:
         return StandIn(torch.empty(size, dtype=dtype, device=CPU))
