@@ -15,6 +15,7 @@ from torch import Tensor
 
 SECOND = 1_000_000  # between a seed and the same seed of the next set; chapters use none that large
 _manual_seed, _numpy, _autocast = torch.manual_seed, Tensor.numpy, torch.autocast
+_settled = False
 
 
 def device() -> torch.device:
@@ -29,7 +30,8 @@ def shift() -> int:
 
 def settle() -> None:
     """Compute on the device and with the seeds that the environment names, from now on. By default nothing changes."""
-    if torch.manual_seed is not _manual_seed:  # settled before
+    global _settled
+    if _settled:
         return
     if device().type != "cpu":
         torch.zeros(1, device=device())  # a device that is not there is told now
@@ -39,6 +41,7 @@ def settle() -> None:
     if device().type != "cpu" or shift():
         torch.Generator = _generator()  # type: ignore[misc]
         torch.manual_seed = lambda seed: _manual_seed(seed + shift())
+    _settled = True
 
 
 def on_the_cpu() -> AbstractContextManager[Any]:

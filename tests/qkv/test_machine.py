@@ -14,6 +14,7 @@ def put_back(monkeypatch: pytest.MonkeyPatch):
     for where, names in {torch: ("Generator", "manual_seed", "autocast"), Tensor: ("numpy", "__array__")}.items():
         for name in names:
             monkeypatch.setattr(where, name, getattr(where, name))
+    monkeypatch.setattr(machine, "_settled", False)
     monkeypatch.delenv("QKV_DEVICE", raising=False)
     monkeypatch.delenv("QKV_SEEDS", raising=False)
     yield
