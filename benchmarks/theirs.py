@@ -116,7 +116,7 @@ def otter_run(home: Path, students: int, processes: int) -> Measured:
     scores: Scores = {}
     for path in notebooks:
         tests = json.loads((path.parent / "results.json").read_text())["tests"]
-        scores[path.parent.name] = by_exercise({t["name"]: t["score"] for t in tests})
+        scores[path.parent.name] = by_exercise({t["name"]: t["score"] for t in tests if "score" in t})
     return run, scores
 
 
@@ -142,7 +142,7 @@ def otter_assignment(home: Path) -> tuple[Path, dict[str, str], Path]:
 
 def by_exercise(found: Mapping[str, float]) -> dict[str, float]:
     """Otter's scores under the names of the exercises."""
-    return {name.split(" ")[0]: score for name, score in found.items() if name != "Public Tests"}
+    return {name.split(" ")[0]: score for name, score in found.items()}
 
 
 def hand_in(folder: Path, numbers: range, inner: str, tests: bool) -> list[Path]:
