@@ -23,8 +23,8 @@ Withheld = Mapping[tuple[str, str], str]  # (file, function or class in it) -> h
 class Watch:
     """Python functions that are called, and which of them the families forbid, or are withheld.
 
-    The profiler counts calls in C and is asked afterwards. A hook in Python, called at every call and return, took a
-    fifth of the time of an answer that passes; this takes less than half of that.
+    The profiler counts calls in C and is asked afterwards. Of a submission that passes (52 ms in one process), a hook
+    in Python that hears of every call and return took 17 ms; this takes 10.
     """
 
     def __init__(self, families: Sequence[Family], withheld: Withheld) -> None:
@@ -52,17 +52,23 @@ class Watch:
 
 @contextmanager
 def watching(families: Sequence[Family], withheld: Withheld) -> Iterator[Watch]:
-    """Watch what is called inside the block."""
+    """Watch what is called inside the block. While somebody profiles with a tool that tolerates no other, as Python's
+    own does from 3.12 on, nothing is seen; in a sandbox nobody does."""
     watch = Watch(families, withheld)
     before = sys.getprofile()
     resume = getattr(before, "enable", None)  # cProfile's, which Python gives back but does not take
     if resume is not None:
         before.disable()  # type: ignore[union-attr]
-    watch.profiler.enable()
+    try:
+        watch.profiler.enable()
+        alone = True
+    except ValueError:
+        alone = False
     try:
         yield watch
     finally:
-        watch.profiler.disable()
+        if alone:
+            watch.profiler.disable()
         if resume is not None:
             resume()
         elif before is not None:

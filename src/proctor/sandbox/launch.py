@@ -85,10 +85,6 @@ class Zygote:
             self.handle = -1
         self.peak_kb = 0  # its own memory, which a child's starts from
 
-    @property
-    def can_be_inherited(self) -> bool:
-        return self.handle >= 0
-
     def gone(self) -> bool:
         return self.has_spoken(0)  # it never speaks unasked: this is the end of the stream
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import cProfile
 
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-from proctor.forbid import Family
+from proctor.forbid import Family, watch
 from proctor.forbid.replace import Blocker, Forbidden
 from qkv.exercises import forbidden
 from qkv.exercises.forbidden import FUSED_ATTENTION, LAYER_NORM, MULTIHEAD, SOFTMAX
@@ -179,3 +180,24 @@ def test_a_family_of_unknown_names_is_no_error():
     blocker, unknown = Blocker(), Family.of("a thing of the future", "thing_of_the_future")
     with blocker.without([unknown]):
         X.softmax(-1)
+
+
+@pytest.mark.parametrize("tolerant", [True, False])
+def test_whoever_profiles_goes_on_profiling(tolerant: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From Python 3.12 on a second profiler is refused; that must not cost a verdict."""
+
+    class Intolerant(cProfile.Profile):
+        def enable(self, *args: bool, **options: bool) -> None:
+            raise ValueError("Another profiling tool is already active")
+
+    profiler = cProfile.Profile()
+    profiler.enable()
+    if not tolerant:
+        monkeypatch.setattr(watch.cProfile, "Profile", Intolerant)
+    try:
+        with Blocker().without([SOFTMAX]):
+            X.exp()
+        F.relu(X)
+    finally:
+        profiler.disable()
+    assert any(getattr(entry.code, "co_name", "") == "relu" for entry in profiler.getstats())
