@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-
-from qkv import kept_answers
-from qkv.checking import check_named
-
-KEPT = Path(__file__).parents[2] / "answers"
 
 NAMES = {
     "cost/wrong/cut_graph/layer_flops": "the_way_back_as_well",
@@ -29,29 +22,24 @@ NAMES = {
 }
 
 
-def told(answer: str):
-    found = next(a for a in kept_answers.kept(KEPT) if str(a) == answer)
-    return check_named(found.exercise, found.implementation)
-
-
 @pytest.mark.parametrize(("answer", "name"), NAMES.items())
-def test_a_real_mistake_has_a_name(answer, name):
+def test_a_real_mistake_has_a_name(told, answer, name):
     assert told(answer).misconceptions == tuple(name.split(" + "))
 
 
 @pytest.mark.parametrize("which", ["library", "library_as_of_old"])
-def test_torchs_own_checkpoint_is_noticed_under_either_kind_and_any_name(which):
+def test_torchs_own_checkpoint_is_noticed_under_either_kind_and_any_name(told, which):
     result = told(f"cost/wrong/{which}/checkpointed")
     assert result.score == 0
     assert "You call torch.utils.checkpoint, which this exercise asks you to do without." in result.message
 
 
-def test_whoever_makes_the_matrix_reads_what_is_wrong_with_it():
+def test_whoever_makes_the_matrix_reads_what_is_wrong_with_it(told):
     message = told("cost/wrong/all_pairs/tiled_attention").message
     assert "Your values are right, but you make all scores at once." in message
     assert "At 10,000 positions the whole matrix has 400 MB." in message
 
 
-def test_a_cache_that_is_written_into_is_seen_inside_its_pair():
+def test_a_cache_that_is_written_into_is_seen_inside_its_pair(told):
     message = told("cost/wrong/writes_into_inputs/cached_attention").message
     assert "Your code changes a tensor that it was given." in message

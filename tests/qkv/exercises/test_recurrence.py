@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-
-from qkv import kept_answers
-from qkv.checking import check_named
-
-KEPT = Path(__file__).parents[2] / "answers"
 
 NAMES = {
     "recurrence/wrong/biases/rnn_step": "bias_twice",
@@ -32,16 +25,11 @@ NAMES = {
 }
 
 
-def told(answer: str):
-    found = next(a for a in kept_answers.kept(KEPT) if str(a) == answer)
-    return check_named(found.exercise, found.implementation)
-
-
 @pytest.mark.parametrize(("answer", "name"), NAMES.items())
-def test_a_real_mistake_has_a_name(answer, name):
+def test_a_real_mistake_has_a_name(told, answer, name):
     assert told(answer).misconceptions == tuple(name.split(" + "))
 
 
-def test_an_input_overwritten_where_shapes_allow_it_is_seen():
+def test_an_input_overwritten_where_shapes_allow_it_is_seen(told):
     result = told("recurrence/wrong/dimension_one/rnn_step")
     assert result.message.splitlines()[1].startswith("Your code changes a tensor that it was given.")

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-
-from qkv import kept_answers
-from qkv.checking import check_named
-
-KEPT = Path(__file__).parents[2] / "answers"
 
 NAMES = {
     "transformer/wrong/near_misses/embed": "root_of_the_vocabulary",
@@ -32,16 +25,11 @@ SENTENCES = {
 }
 
 
-def told(answer: str):
-    found = next(a for a in kept_answers.kept(KEPT) if str(a) == answer)
-    return check_named(found.exercise, found.implementation)
-
-
 @pytest.mark.parametrize(("answer", "name"), NAMES.items())
-def test_a_real_mistake_has_a_name(answer, name):
+def test_a_real_mistake_has_a_name(told, answer, name):
     assert told(answer).misconceptions == tuple(name.split(" + "))
 
 
 @pytest.mark.parametrize(("answer", "sentence"), SENTENCES.items())
-def test_what_is_said_is_true_of_the_code(answer, sentence):
+def test_what_is_said_is_true_of_the_code(told, answer, sentence):
     assert told(answer).message.splitlines()[1].startswith(sentence)
