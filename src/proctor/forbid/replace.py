@@ -1,14 +1,14 @@
 """While an exercise runs, what it forbids does not exist: torch's own kernels are replaced by ones that refuse.
 
 That holds for every way of reaching them (another spelling, TorchScript, `torch.ops`, kernels that contain them), and
-costs nothing per call. What torch has in Python as well is seen by `proctor.forbid.watch`. The same in a notebook as in
-the sandbox, so that both see the same.
+costs nothing per call. So are functions that torch has in Python as well (`proctor.forbid.python_functions`). The same
+in a notebook as in the sandbox, so that both see the same.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from proctor.forbid.family import Family, operators_by_name
+from proctor.forbid.python_functions import LOADED, refusing
 from proctor.forbid.watch import Watch, watching
 from proctor.forbid.watch import Withheld as Withheld
 
@@ -44,6 +45,14 @@ def replacements(family: Family) -> tuple[tuple[str, tuple[tuple[str, str, str],
     """(operator, its kernels) of everything that a family takes away."""
     found = ((operator, kernels(operator)) for operator in sorted(family.operators - family.composed))
     return tuple((operator, theirs) for operator, theirs in found if theirs)
+
+
+def look_up(families: Iterable[Family]) -> None:
+    """Find once, for all that run afterwards, what these families take away, and what others might."""
+    LOADED.look()
+    for family in families:
+        replacements(family)
+        LOADED.named_by(family)
 
 
 class Blocker:
@@ -93,7 +102,7 @@ class Blocker:
                             if space not in libraries:
                                 libraries[space] = torch._C._dispatch_library("IMPL", space, "", __name__, 1)
                             libraries[space].impl(name, backend, refuse)
-            with watching(families, withheld or {}) as self.watch:
+            with refusing(families, self._refusal), watching(families, withheld or {}) as self.watch:
                 try:
                     yield
                 finally:

@@ -15,6 +15,7 @@ HEAD = struct.Struct(">cI")  # kind, length of the payload
 
 # between the trusted process and the zygote
 RUN, END_IT, BOOTED, FAILED = (bytes([c]) for c in b"rebf")
+TIMES = 4  # that a child may be asked: as many descriptors come with RUN
 STATUS = struct.Struct(">iQd")  # how a child ended (as waitpid has it), its peak memory in KB, its processor time
 
 # between the trusted process and a child

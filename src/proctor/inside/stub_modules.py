@@ -96,6 +96,14 @@ class Missing:
         return (object,)
 
 
+def forget() -> None:
+    """Let go of those that torch has loaded for itself, in a process where every submission gets a stand-in: it need
+    not be taken away from each of them."""
+    known = InertModules()
+    for name in [name for name in sys.modules if known.owns(name)]:
+        del sys.modules[name]
+
+
 class InertModule(ModuleType):
     """A module whose every attribute is `Inert`; it counts as a package, so that its submodules can be imported."""
 

@@ -25,7 +25,8 @@ from typing import Any
 from proctor.inside import frames, landlock, rlimits, seccomp
 from proctor.inside.warmup import heap
 
-CHANNELS = 3, 4  # the child's only descriptors besides the standard ones: one for each time that it may be asked
+# the child's only descriptors besides the standard ones: one for each time that it may be asked
+CHANNELS = tuple(range(3, 3 + frames.TIMES))
 
 
 def run(control: socket.socket, boot: Mapping[str, Any]) -> None:
@@ -36,12 +37,8 @@ def run(control: socket.socket, boot: Mapping[str, Any]) -> None:
         _load(boot)
         stock = json.loads(_receive(control))
         child, later = _prepare(boot, stock, _receive(control), _receive(control))
-        # last, and in this order: what is freed later leaves gaps again
-        if "freeze" in boot["warm"]:
-            heap.freeze()
+        heap.settle(boot["warm"])
         gc.enable()
-        if "gaps" in boot["warm"]:
-            heap.take_gaps()
     except BaseException:
         message = traceback.format_exc()[-4000:].encode("utf-8", "replace")
         control.sendall(frames.FAILED + len(message).to_bytes(8, "big") + message)
@@ -131,7 +128,7 @@ def _prepare(
     import cloudpickle
 
     from proctor.forbid import Family, replace
-    from proctor.inside import harness, protocol
+    from proctor.inside import harness, protocol, stub_modules
     from proctor.inside.warmup import rehearsal
 
     functions = cloudpickle.loads(probes)
@@ -141,8 +138,8 @@ def _prepare(
     if "rehearsal" in boot["warm"]:
         rehearsal.rehearse(functions, table, bounds, stock["public_modules"], forbid, stock["rehearsal"])
     blocker = replace.Blocker()
-    for family in {family for families in forbid.values() for family in families}:
-        replace.replacements(family)  # looked up once
+    families = {family for families in forbid.values() for family in families}
+    replace.look_up(families)
     filtered = boot["tier"] != "limits"
     if filtered:
         seccomp.prepare()
@@ -151,6 +148,7 @@ def _prepare(
         mapped = rlimits.mapped_bytes()
         return mapped + bounds["memory_mb"] * rlimits.MB if mapped else 0
 
+    stub_modules.forget()
     roof = highest()
     if not filtered and sys.platform == "linux":
         import ctypes
@@ -187,9 +185,9 @@ def _prepare(
         if "preload" in boot["warm"]:
             with contextlib.suppress(ImportError):
                 __import__("sympy")
+            replace.look_up(families)
             roof = highest()
-            if "freeze" in boot["warm"]:
-                heap.freeze()
+            heap.settle(boot["warm"])
 
     return child, later
 

@@ -42,8 +42,16 @@ class InProcess:
         self.limits = limits or Limits()
         self._blocker = Blocker()
 
-    def run(self, job: Job, draws: Draws | None = None, *, owner: object = None, keep: bool = False) -> Run:
-        """Run one submission and observe it. `owner` and `keep` mean nothing here."""
+    def run(
+        self,
+        job: Job,
+        draws: Draws | None = None,
+        *,
+        owner: object = None,
+        counts: bool = True,
+        teaches: bool = False,
+    ) -> Run:
+        """Run one submission and observe it. `owner`, `counts` and `teaches` mean nothing here."""
         run = Run()
         running = ["", ""]
         asked = {job.versions[name].exercise if name in job.versions else name for name in job.exercises}

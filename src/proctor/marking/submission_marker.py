@@ -45,7 +45,15 @@ class Runner(Protocol):
 
     limits: Limits
 
-    def run(self, job: Job, draws: Draws | None = None, *, owner: object = None, keep: bool = False) -> Run: ...
+    def run(
+        self,
+        job: Job,
+        draws: Draws | None = None,
+        *,
+        owner: object = None,
+        counts: bool = True,
+        teaches: bool = False,
+    ) -> Run: ...
 
     def dismiss(self) -> None: ...
 
@@ -199,9 +207,10 @@ class SubmissionMarker:
         if self.used >= PATIENCE * limit or self.used_by_clock >= PATIENCE_BY_CLOCK * limit:
             return Run(stopped=Stopped("time", OUT_OF_PATIENCE))
         began = monotonic()
-        # a process that has seen parts of the reference is not asked again
-        keep = not given.modules and draws is None
-        run = self.runner.run(self.job(given, names), draws, owner=self, keep=keep)
+        # on other inputs only a name is confirmed
+        run = self.runner.run(
+            self.job(given, names), draws, owner=self, counts=draws is None, teaches=bool(given.modules)
+        )
         self.used += run.seconds
         self.used_by_clock += monotonic() - began
         return run

@@ -11,6 +11,8 @@ import signal
 import socket
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -30,7 +32,7 @@ from proctor.sandbox.run import Run, Stopped, parse_begin, take_definitions, tak
 from proctor.sandbox.tiers import choose
 
 GRACE = 3.0  # seconds in which a process that closed its channel should be gone, on a busy machine too
-KEPT = 0.1  # of the time limit: who took longer has too little processor time left for another run
+KEPT = 0.1  # of the time limit: a process that took longer has too little processor time left for another run
 
 Asked = Mapping[str, Sequence[str]]  # exercise -> probes
 
@@ -41,6 +43,29 @@ SIGNALS = {
     "SIGFPE": "an arithmetic fault",
     "SIGILL": "an invalid instruction",
 }
+
+
+@dataclass
+class Child:
+    """A process in the sandbox, which can be asked several times.
+
+    Args:
+        channels: where it listens, one for each time.
+        owner: for whom it is kept.
+        taught: a run in it held parts of the reference.
+        seconds: processor time of its runs so far.
+        greeted: it has said that it is confined.
+    """
+
+    channels: list[socket.socket]
+    owner: object = None
+    taught: bool = False
+    seconds: float = 0.0
+    greeted: bool = False
+
+    def hang_up(self) -> None:
+        for channel in self.channels:
+            channel.close()
 
 
 class Sandbox:
@@ -88,7 +113,7 @@ class Sandbox:
         self._zygote: Zygote | None = None
         self._busy = False  # a child may still be alive; its status has not come
         self._used = 0.0  # processor time of the last child whose status came
-        self._kept: tuple[object, socket.socket] | None = None  # for whom a child waits, and where it listens
+        self._child: Child | None = None  # the one that runs, or is kept
 
     def __enter__(self) -> Self:
         return self
@@ -109,10 +134,12 @@ class Sandbox:
 
     def dismiss(self) -> None:
         """Let the process go that was kept, if one was."""
-        if self._kept is not None:
-            self._kept[1].close()
-            self._kept = None
-            self._end_child()
+        if self._child is None:
+            return
+        self._child.hang_up()
+        self._child = None
+        with suppress(_ZygoteGone):  # found out when its status is asked for
+            self._order(frames.END_IT)  # whatever it is doing; if it ended by itself, the order is ignored
 
     @property
     def pid(self) -> int | None:
@@ -126,7 +153,8 @@ class Sandbox:
         *,
         seconds: float | None = None,
         owner: object = None,
-        keep: bool = False,
+        counts: bool = True,
+        teaches: bool = False,
     ) -> Run:
         """Run one submission and observe it, in a process of its own.
 
@@ -134,10 +162,10 @@ class Sandbox:
             job: what to run.
             draws: inputs for this run, if not those of the sandbox.
             seconds: for this run, if not those of the limits; no more than theirs.
-            owner: whose run this is. If a process was kept for the same owner, it takes place there, which
-                costs a third.
-            keep: keep the process for a second run, until another owner's run or `dismiss`. Not for a run from
-                which a submission could learn how to answer the next.
+            owner: whose run this is, if there may be several. The process is kept for the next of the same owner, until
+                another's or `dismiss`: there it takes place in a third of the time.
+            counts: points depend on it. So it is never in a process that was taught something.
+            teaches: it holds parts of the reference, from which a submission could learn how to answer the next.
 
         Raises:
             Fault: the sandbox itself does not work; nothing is known about the submission.
@@ -148,36 +176,32 @@ class Sandbox:
             return Run(stopped=Stopped("size", detail))
         seconds = min(seconds or self.limits.seconds, self.limits.seconds)
         asked = {name: list(probes) for name, probes in job.exercises.items()}
-        return self._run_in_kept(packed, asked, seconds, owner) or self._run_in_new(
-            packed, asked, seconds, owner if keep and "kept" in self._walls.warm else None
+        kept = self._child
+        if kept is None or owner is None or kept.owner is not owner or (counts and kept.taught):
+            return self._run_in_new(packed, asked, seconds, owner, teaches)
+        return self._run_in_kept(packed, asked, seconds, kept, teaches) or self._run_in_new(
+            packed, asked, seconds, owner, teaches
         )
 
-    def _run_in_kept(self, job: bytes, asked: Asked, seconds: float, owner: object) -> Run | None:
-        """In the process that was kept. None if there is none, or if what was left in it may have spoiled this."""
-        if owner is None or self._kept is None or self._kept[0] is not owner:
-            return None
-        channel, self._kept = self._kept[1], None
+    def _run_in_kept(self, job: bytes, asked: Asked, seconds: float, kept: Child, teaches: bool) -> Run | None:
+        """In the process that was kept. None if what was left in it may have spoiled this."""
         try:
-            with channel:
-                run = self._converse(channel, job, asked, seconds, greeting=False)
+            run = self._ask(kept, job, asked, seconds, teaches)
         except _ZygoteGone:
             self.close()
             return None
-        self._end_child()
         late = run.stopped is not None and run.stopped.reason == "time"
         return run if late or run.went_well(asked) else None
 
-    def _run_in_new(self, job: bytes, asked: Asked, seconds: float, owner: object) -> Run:
+    def _run_in_new(self, job: bytes, asked: Asked, seconds: float, owner: object, teaches: bool) -> Run:
         """In a new process. If the sandbox ends, that need not be this submission's doing: it gets a second one."""
-        try:
-            return self._run_once(job, asked, seconds, owner)
-        except _ZygoteGone:
-            self.close()
-        try:
-            return self._run_once(job, asked, seconds, owner)
-        except _ZygoteGone:
-            self.close()
-            return Run(stopped=Stopped("sandbox", "The sandbox itself was ended while this code ran, twice."))
+        for _ in range(2):
+            try:
+                self._child = self._new_child(owner)
+                return self._ask(self._child, job, asked, seconds, teaches)
+            except _ZygoteGone:
+                self.close()
+        return Run(stopped=Stopped("sandbox", "The sandbox itself was ended while this code ran, twice."))
 
     def _ready(self) -> Zygote:
         """A live zygote without a child."""
@@ -193,24 +217,46 @@ class Sandbox:
             self._zygote = launch(self._walls, self._stock)
         return self._zygote
 
-    def _run_once(self, job: bytes, asked: Asked, seconds: float, owner: object) -> Run:
-        zygote = self._ready()
-        (ours, theirs), (ours_next, theirs_next) = socket.socketpair(), socket.socketpair()
-        self._kept = owner, ours_next
-        with ours:
-            with theirs, theirs_next:
-                try:
-                    socket.send_fds(zygote.control, [frames.RUN], [theirs.fileno(), theirs_next.fileno()])
-                except OSError:
-                    raise _ZygoteGone from None
-            self._busy = True
-            run = self._converse(ours, job, asked, seconds)
-        quick = run.seconds < KEPT * self.limits.seconds
-        if owner is None or not quick or run.stopped is not None:
+    def _new_child(self, owner: object) -> Child:
+        """A new process, which makes itself ready and waits for a job."""
+        self._ready()
+        pairs = [socket.socketpair() for _ in range(frames.TIMES)]
+        child = Child([ours for ours, _ in pairs], owner)
+        try:
+            self._order(frames.RUN, [theirs.fileno() for _, theirs in pairs])
+        except _ZygoteGone:
+            child.hang_up()
+            raise
+        finally:
+            for _, theirs in pairs:
+                theirs.close()
+        self._busy = True
+        return child
+
+    def _order(self, command: bytes, descriptors: Sequence[int] = ()) -> None:
+        """Tell the zygote to start a child with these descriptors, or to end the one that there is."""
+        assert self._zygote is not None
+        try:
+            if descriptors:
+                socket.send_fds(self._zygote.control, [command], descriptors)
+            else:
+                self._zygote.control.send(command)
+        except OSError:
+            raise _ZygoteGone from None
+
+    def _ask(self, child: Child, job: bytes, asked: Asked, seconds: float, teaches: bool) -> Run:
+        """One run in this process, and what becomes of the process afterwards."""
+        with child.channels.pop(0) as channel:
+            run = self._converse(channel, job, asked, seconds, greeting=not child.greeted)
+        child.greeted, child.taught = True, child.taught or teaches
+        child.seconds += run.seconds
+        quick = child.seconds < KEPT * self.limits.seconds
+        kept = child.owner is not None and child.channels and quick and "kept" in self._walls.warm
+        if run.stopped is not None or not kept:
             self.dismiss()
         return run
 
-    def _converse(self, channel: socket.socket, job: bytes, asked: Asked, seconds: float, greeting: bool = True) -> Run:
+    def _converse(self, channel: socket.socket, job: bytes, asked: Asked, seconds: float, greeting: bool) -> Run:
         """Send the job, and take what comes until the end, whichever it is."""
         assert self._zygote is not None
         self._used = 0.0
@@ -296,14 +342,6 @@ class Sandbox:
         name = _signal_name(number)
         what = f": {SIGNALS[name]}" if name in SIGNALS else ""
         return Stopped("crash", f"The code crashed its process ({name}{what}).", *running)
-
-    def _end_child(self) -> None:
-        """Order the child's end, whatever it is doing. If it ended by itself, the order is ignored."""
-        try:
-            if self._zygote is not None:
-                self._zygote.control.send(frames.END_IT)
-        except OSError:
-            pass  # found out when its status is asked for
 
     def _status(self) -> tuple[int, int, float]:
         """How the last child ended: status, peak memory in KB, processor time. It was told to end, so this is short."""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import cProfile
+import importlib
+import sys
 
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-from proctor.forbid import Family, watch
+from proctor.forbid import Family, python_functions, watch
 from proctor.forbid.replace import Blocker, Forbidden
 from qkv.exercises import forbidden
 from qkv.exercises.forbidden import FUSED_ATTENTION, LAYER_NORM, MULTIHEAD, SOFTMAX
@@ -136,6 +138,50 @@ def test_a_kernel_that_was_taken_aside_inside_the_block_refuses():
     assert torch.library.get_kernel("aten::_softmax", "CPU").call_boxed(cpu, X, -1, False).equal(X.softmax(-1))
     with pytest.raises(RuntimeError, match="invalidated"):
         kernel.call_boxed(cpu, X, -1, False)
+
+
+def test_what_torch_has_in_python_refuses_and_comes_back():
+    import torch._refs as refs
+
+    before = refs.softmax(X, -1)
+    with Blocker().without([SOFTMAX]), pytest.raises(Forbidden):
+        refs.softmax(X, -1)
+    assert refs.softmax(X, -1).equal(before)
+
+
+def test_a_function_with_cells_of_its_own_refuses_as_well():
+    def made(factor):
+        def softmax_of_a_closure():
+            return factor
+
+        return softmax_of_a_closure
+
+    function, refused = made(2), []
+    function.__code__ = function.__code__.replace(co_filename=python_functions.TORCH + "/made_up.py")
+    found = [(function, "it")]
+    loaded = type("Loaded", (), {"named_by": lambda self, family: found})()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(python_functions, "LOADED", loaded)
+        with python_functions.refusing([SOFTMAX], lambda said: lambda: refused.append(said)):
+            function()
+    assert refused == ["it"]
+    assert function() == 2
+
+
+def test_a_part_of_torch_that_is_imported_inside_the_block_is_seen(tmp_path, monkeypatch):
+    """Too late for its functions to be exchanged: from its import on, calls are watched."""
+    name = "torch._a_part_to_come"
+    (tmp_path / "_a_part_to_come.py").write_text("def softmax(x):\n    return x\n")
+    monkeypatch.setattr(torch, "__path__", [*torch.__path__, str(tmp_path)])
+    monkeypatch.setattr(watch, "TORCH", str(tmp_path))
+
+    def late():
+        return importlib.import_module(name).softmax(X)
+
+    try:
+        assert called(SOFTMAX, late) == (SOFTMAX.title,)
+    finally:
+        sys.modules.pop(name, None)
 
 
 def test_what_is_not_forbidden_is_not_noted():

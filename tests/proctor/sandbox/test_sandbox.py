@@ -18,6 +18,7 @@ import pytest
 import torch
 
 from proctor import Examiner
+from proctor.inside import frames
 from proctor.inside.running import Cell, Job
 from proctor.marking.probe_pickle import dumps
 from proctor.sandbox import Fault, Limits, Refused, Sandbox, describe, launch
@@ -197,23 +198,38 @@ MARK = "import builtins\nmet = getattr(builtins, 'met', 0)\nbuiltins.met = met +
 
 def test_a_visitor_whose_process_was_kept_sits_there_again_and_finds_a_clean_room(box):
     lines = {"qkv.model.lines": "steps = 1"}
-    first = run_in(box, MARK + "from qkv.model.lines import steps\nx = 1", modules=lines, owner=box, keep=True)
+    first = run_in(box, MARK + "from qkv.model.lines import steps\nx = 1", modules=lines, owner=box)
     source = MARK + "import torch\nfrom qkv.model.lines import steps\nprint(steps, 'x' in globals(), torch.rand(1))\n"
     second = run_in(box, source + RIGHT, modules={"qkv.model.lines": "steps = 2"}, owner=box)
     assert (first.output, second.output[:12]) == ("0\n", "1\n2 False te")
     assert EXAMINER.verdict(second.outcomes["affine"]).state == "passed"
-    anew = run_in(box, source, modules={"qkv.model.lines": "steps = 2"}, owner=box)  # twice at most
+    box.dismiss()
+    anew = run_in(box, source, modules={"qkv.model.lines": "steps = 2"}, owner=box)
     assert anew.output == second.output.replace("1", "0", 1)  # unseeded draws are the same
+
+
+def test_a_process_is_asked_only_so_often(box):
+    box.dismiss()
+    met = [run_in(box, MARK + RIGHT, owner=box).output.strip() for _ in range(frames.TIMES + 1)]
+    assert met == [str(i) for i in range(frames.TIMES)] + ["0"]
+
+
+def test_who_was_taught_earns_no_points_in_the_same_process(box):
+    box.dismiss()
+    run_in(box, MARK + RIGHT, owner=box)
+    assert run_in(box, MARK + RIGHT, owner=box, teaches=True).output == "1\n"
+    assert run_in(box, MARK + RIGHT, owner=box, counts=False).output == "2\n"
+    assert run_in(box, MARK + RIGHT, owner=box).output == "0\n"
 
 
 @pytest.mark.parametrize("owner", [None, "another"])
 def test_nobody_else_gets_a_process_that_was_kept(box, owner):
-    run_in(box, MARK, owner=None if owner is None else box, keep=True)
+    run_in(box, MARK, owner=None if owner is None else box)
     assert run_in(box, MARK, owner=owner).output == "0\n"
 
 
 def test_a_process_that_is_dismissed_is_gone(box):
-    run_in(box, MARK, owner=box, keep=True)
+    run_in(box, MARK, owner=box)
     box.dismiss()
     assert run_in(box, MARK, owner=box).output == "0\n"
 
@@ -232,7 +248,7 @@ def test_a_process_that_is_dismissed_is_gone(box):
 )
 def test_what_a_submission_left_in_its_process_cannot_spoil_its_next_sitting(box, source):
     room = "import torch\nassert len(torch.exp(torch.ones(20_000_000)))\n"
-    run_in(box, source + "\n" + RIGHT, owner=box, keep=True)
+    run_in(box, source + "\n" + RIGHT, owner=box)
     again = run_in(box, room + RIGHT, owner=box)
     assert again.stopped is None
     assert again.cell_errors == {}

@@ -10,7 +10,7 @@ meta_kernels    on the meta device use torch's own kernels, not their Python ver
 rehearsal       do what a child would do for the first time, in the zygote
 freeze          keep what is there out of later garbage collections, which would write to its pages
 gaps            take the free places of the heap, so that a child's objects lie together on pages of its own
-kept            ask a child once more instead of forking another (`sandbox.sandbox`)
+kept            ask a child several times instead of forking others (`sandbox.sandbox`)
 """
 
 from __future__ import annotations

@@ -5,8 +5,17 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import gc
+from collections.abc import Collection
 
 SIZES = (100_000, 1 << 14, 1 << 12, 1 << 10, 256, 96, 24)  # bytes; small ones go where large ones do not fit
+
+
+def settle(warm: Collection[str]) -> None:
+    """Make all that is there ready, as far as it is asked for; in this order: what is freed later leaves gaps again."""
+    if "freeze" in warm:
+        freeze()
+    if "gaps" in warm:
+        take_gaps()
 
 
 def freeze() -> None:

@@ -1,0 +1,107 @@
+"""Forbidden functions that torch has in Python, made of kernels that are allowed: while they are forbidden, their code
+is exchanged for one that refuses. That costs nothing per call, whatever name they are reached by.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from itertools import islice, takewhile
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any
+
+import torch
+
+from proctor.forbid.family import Family
+
+TORCH = str(Path(torch.__file__).parent)
+Refusal = Callable[..., None]
+
+
+class Loaded:
+    """The functions of torch's Python files that are in memory; what is imported later is added when it is asked for.
+
+    A look at all objects takes a tenth of a second, and in a sandbox's child it would copy their pages. So it is only
+    taken again when torch has grown.
+    """
+
+    def __init__(self) -> None:
+        self.last = ""  # the module that was loaded last when they were looked for
+        self.functions: dict[int, FunctionType] = {}  # by identity, in the order in which they were found
+        self.forbidden: dict[Family, tuple[int, list[tuple[FunctionType, str]]]] = {}  # of how many, which
+
+    def named_by(self, family: Family) -> list[tuple[FunctionType, str]]:
+        """(function, how to speak of a call of it) of all that a family forbids."""
+        self.look()
+        count, found = self.forbidden.get(family, (0, []))
+        if count < len(self.functions):
+            new = islice(self.functions.values(), count, None)
+            told = ((function, family.names(function.__code__.co_qualname)) for function in new)
+            found = [*found, *((function, said) for function, said in told if said)]
+            self.forbidden[family] = len(self.functions), found
+        return found
+
+    def look(self) -> None:
+        """Look for functions, if torch has grown. `gc.freeze` hides what is there from this: look before."""
+        new = list(takewhile(lambda name: name != self.last, reversed(sys.modules)))
+        if not new:
+            return
+        self.last = new[0]
+        if any(map(is_torch, new)):
+            functions = (thing for thing in gc.get_objects() if type(thing) is FunctionType)
+            self.functions |= {id(f): f for f in functions if f.__code__.co_filename.startswith(TORCH)}
+
+
+LOADED = Loaded()
+
+
+def is_torch(module: str) -> bool:
+    return module.partition(".")[0] == "torch"
+
+
+@contextmanager
+def refusing(families: Sequence[Family], refusal: Callable[[str], Refusal]) -> Iterator[None]:
+    """Inside the block, functions of torch's Python files that a family forbids refuse.
+
+    Args:
+        refusal: how to speak of a call -> what happens instead of it.
+    """
+    found = [(function, refusal(said)) for family in families for function, said in LOADED.named_by(family)]
+    before = [(function, function.__code__) for function, _ in found]
+    try:
+        for function, refuse in found:
+            function.__code__ = calling(refuse, len(function.__code__.co_freevars))
+        yield
+    finally:
+        for function, code in reversed(before):
+            function.__code__ = code
+
+
+def calling(refuse: Refusal, cells: int) -> CodeType:
+    """Code that calls this, for a function which keeps its own globals and has so many cells."""
+    template = _template(cells)
+    return template.replace(co_consts=tuple(refuse if value == _PLACE else value for value in template.co_consts))
+
+
+_PLACE = "what is called"
+
+
+@cache
+def _template(cells: int) -> CodeType:
+    kept = ", ".join(f"cell_{i}" for i in range(cells)) or "None"
+    lines = [
+        "def outer():",
+        *(f"    cell_{i} = None" for i in range(cells)),
+        "    def inner(*args, **options):",
+        f"        called = {_PLACE!r}",
+        f"        return called(*args, **options), {kept}",
+        "    return inner",
+    ]
+    names: dict[str, Any] = {}
+    exec("\n".join(lines), names)
+    code: CodeType = names["outer"]().__code__
+    return code
