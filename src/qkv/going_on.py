@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from proctor.forbid.replace import look_up
 from qkv import exercises, kernel, machine, model, places, progress
 
 NOTEBOOK = "JPY_SESSION_NAME"  # where Jupyter tells a kernel which notebook it serves
@@ -104,8 +105,10 @@ def welcome() -> None:
 
 
 def warm_up() -> None:
-    """Let torch load what the first operation on its `meta` device needs, which takes a second, before a check does."""
+    """Do before a check what takes a second: torch loads what the first operation on its `meta` device needs, and all
+    of it is looked through for what exercises may forbid."""
     torch.empty(1, device="meta").sub(1)
+    look_up(())
 
 
 def stub_of(name: str) -> str:

@@ -50,8 +50,9 @@ class InProcess:
         owner: object = None,
         counts: bool = True,
         teaches: bool = False,
+        complete: Callable[[Run, str], None] | None = None,
     ) -> Run:
-        """Run one submission and observe it. `owner`, `counts` and `teaches` mean nothing here."""
+        """Run one submission and observe it. Only the job and the draws mean anything here."""
         run = Run()
         running = ["", ""]
         asked = {job.versions[name].exercise if name in job.versions else name for name in job.exercises}

@@ -12,8 +12,10 @@ Who runs the answers is the runner's business: a sandbox, or this process.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from time import monotonic
 from typing import Protocol
 
@@ -38,6 +40,7 @@ OUT_OF_PATIENCE = "This was not tried: other answers of this submission used up 
 MOST_CODE = 30_000  # characters that are kept for the comparison with others
 
 Modules = Mapping[str, str]
+Complete = Callable[[Run, str], None]  # hears of a run in which all probes of an exercise were seen
 
 
 class Runner(Protocol):
@@ -53,6 +56,7 @@ class Runner(Protocol):
         owner: object = None,
         counts: bool = True,
         teaches: bool = False,
+        complete: Complete | None = None,
     ) -> Run: ...
 
     def dismiss(self) -> None: ...
@@ -80,6 +84,7 @@ class SubmissionMarker:
     slices: dict[tuple[int, tuple[str, ...]], Slice] = field(default_factory=dict)
     locator: Locator | None = None
     seen: dict[str, tuple[Circumstances, Mapping[str, Observation]]] = field(default_factory=dict)
+    early: dict[str, tuple[Run, Result]] = field(default_factory=dict)  # in which run; not judged yet
     used: float = 0.0  # processor time of all runs
     used_by_clock: float = 0.0
 
@@ -128,7 +133,7 @@ class SubmissionMarker:
         """Mark answers of one file together, but for those that build on one that was stopped."""
         left = self._by_what_they_forbid(names)
         while left := [name for name in left if not self._builds_on_a_stop(given, name)]:
-            run = self._run(given, left)
+            run = self._run(given, left, complete=partial(self._examine_early, given))
             stopped = run.stopped
             # while loading: only one of them may be to blame, or may not call what another may
             if len(left) > 1 and (run.called or (stopped is not None and not stopped.exercise)):
@@ -202,14 +207,25 @@ class SubmissionMarker:
         stopped = [part for part in used if part in self.results and self.results[part].state == "stopped"]
         return any(self.answers.makes(given.file, p) and order.index(p) < order.index(name) for p in stopped)
 
-    def _run(self, given: Circumstances, names: Sequence[str], draws: Draws | None = None) -> Run:
+    def _run(
+        self,
+        given: Circumstances,
+        names: Sequence[str],
+        draws: Draws | None = None,
+        complete: Complete | None = None,
+    ) -> Run:
         limit = self.runner.limits.seconds
         if self.used >= PATIENCE * limit or self.used_by_clock >= PATIENCE_BY_CLOCK * limit:
             return Run(stopped=Stopped("time", OUT_OF_PATIENCE))
         began = monotonic()
         # on other inputs only a name is confirmed
         run = self.runner.run(
-            self.job(given, names), draws, owner=self, counts=draws is None, teaches=bool(given.modules)
+            self.job(given, names),
+            draws,
+            owner=self,
+            counts=draws is None,
+            teaches=bool(given.modules),
+            complete=complete,
         )
         self.used += run.seconds
         self.used_by_clock += monotonic() - began
@@ -270,7 +286,11 @@ class SubmissionMarker:
         if called:
             seen = {probe: replace(o, called=(*o.called, *called)) for probe, o in seen.items()}
             seen = seen or {"while loading": Observation(None, called=called)}
-        result = examiner.verdict(seen, seconds, begun=self._begun(name, given.file))
+        early_run, early = self.early.pop(name, (None, None))
+        if early is not None and early_run is run and not called:
+            result = replace(early, seconds=seconds)
+        else:
+            result = examiner.verdict(seen, seconds, begun=self._begun(name, given.file))
         if stopped is None or result.state == "passed":
             self.seen[name] = given, seen
             return result
@@ -287,6 +307,13 @@ class SubmissionMarker:
             help="located" if stopped.line else None,
             line=stopped.line,
         )
+
+    def _examine_early(self, given: Circumstances, run: Run, name: str) -> None:
+        """Examine an answer while the others of its run still run, on another core. It saves a twentieth of a class's
+        time."""
+        with suppress(Exception):  # it will be told when the run has ended
+            begun = self._begun(name, given.file)
+            self.early[name] = run, self.examiners[name].verdict(run.outcomes[name], begun=begun)
 
     def _begun(self, name: str, file: int) -> bool:
         """Is there more than the stub?"""

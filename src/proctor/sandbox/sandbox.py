@@ -10,7 +10,7 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +35,7 @@ GRACE = 3.0  # seconds in which a process that closed its channel should be gone
 KEPT = 0.1  # of the time limit: a process that took longer has too little processor time left for another run
 
 Asked = Mapping[str, Sequence[str]]  # exercise -> probes
+Complete = Callable[[Run, str], None]  # hears of a run in which all probes of an exercise were seen
 
 SIGNALS = {
     "SIGSEGV": "it read or wrote memory that is not its own",
@@ -66,6 +67,17 @@ class Child:
     def hang_up(self) -> None:
         for channel in self.channels:
             channel.close()
+
+
+@dataclass(frozen=True)
+class Order:
+    """What one run is to do; `Sandbox.run` says what each of these is."""
+
+    job: bytes
+    asked: Asked
+    seconds: float
+    teaches: bool
+    complete: Complete | None
 
 
 class Sandbox:
@@ -139,7 +151,7 @@ class Sandbox:
         self._child.hang_up()
         self._child = None
         with suppress(_ZygoteGone):  # found out when its status is asked for
-            self._order(frames.END_IT)  # whatever it is doing; if it ended by itself, the order is ignored
+            self._command(frames.END_IT)  # whatever it is doing; if it ended by itself, the order is ignored
 
     @property
     def pid(self) -> int | None:
@@ -155,6 +167,7 @@ class Sandbox:
         owner: object = None,
         counts: bool = True,
         teaches: bool = False,
+        complete: Complete | None = None,
     ) -> Run:
         """Run one submission and observe it, in a process of its own.
 
@@ -166,39 +179,38 @@ class Sandbox:
                 another's or `dismiss`: there it takes place in a third of the time.
             counts: points depend on it. So it is never in a process that was taught something.
             teaches: it holds parts of the reference, from which a submission could learn how to answer the next.
+            complete: hears of each exercise whose last probe was seen, while the others still run.
 
         Raises:
             Fault: the sandbox itself does not work; nothing is known about the submission.
         """
-        packed = pack_job(job, draws)
         if sum(len(cell.source) for cell in job.cells) > self.limits.code_bytes:
             detail = f"The code is longer than the {self.limits.code_bytes:,} characters that are run."
             return Run(stopped=Stopped("size", detail))
         seconds = min(seconds or self.limits.seconds, self.limits.seconds)
         asked = {name: list(probes) for name, probes in job.exercises.items()}
+        order = Order(pack_job(job, draws), asked, seconds, teaches, complete)
         kept = self._child
         if kept is None or owner is None or kept.owner is not owner or (counts and kept.taught):
-            return self._run_in_new(packed, asked, seconds, owner, teaches)
-        return self._run_in_kept(packed, asked, seconds, kept, teaches) or self._run_in_new(
-            packed, asked, seconds, owner, teaches
-        )
+            return self._run_in_new(order, owner)
+        return self._run_in_kept(order, kept) or self._run_in_new(order, owner)
 
-    def _run_in_kept(self, job: bytes, asked: Asked, seconds: float, kept: Child, teaches: bool) -> Run | None:
+    def _run_in_kept(self, order: Order, kept: Child) -> Run | None:
         """In the process that was kept. None if what was left in it may have spoiled this."""
         try:
-            run = self._ask(kept, job, asked, seconds, teaches)
+            run = self._ask(kept, order)
         except _ZygoteGone:
             self.close()
             return None
         late = run.stopped is not None and run.stopped.reason == "time"
-        return run if late or run.went_well(asked) else None
+        return run if late or run.went_well(order.asked) else None
 
-    def _run_in_new(self, job: bytes, asked: Asked, seconds: float, owner: object, teaches: bool) -> Run:
+    def _run_in_new(self, order: Order, owner: object) -> Run:
         """In a new process. If the sandbox ends, that need not be this submission's doing: it gets a second one."""
         for _ in range(2):
             try:
                 self._child = self._new_child(owner)
-                return self._ask(self._child, job, asked, seconds, teaches)
+                return self._ask(self._child, order)
             except _ZygoteGone:
                 self.close()
         return Run(stopped=Stopped("sandbox", "The sandbox itself was ended while this code ran, twice."))
@@ -223,7 +235,7 @@ class Sandbox:
         pairs = [socket.socketpair() for _ in range(frames.TIMES)]
         child = Child([ours for ours, _ in pairs], owner)
         try:
-            self._order(frames.RUN, [theirs.fileno() for _, theirs in pairs])
+            self._command(frames.RUN, [theirs.fileno() for _, theirs in pairs])
         except _ZygoteGone:
             child.hang_up()
             raise
@@ -233,7 +245,7 @@ class Sandbox:
         self._busy = True
         return child
 
-    def _order(self, command: bytes, descriptors: Sequence[int] = ()) -> None:
+    def _command(self, command: bytes, descriptors: Sequence[int] = ()) -> None:
         """Tell the zygote to start a child with these descriptors, or to end the one that there is."""
         assert self._zygote is not None
         try:
@@ -244,11 +256,11 @@ class Sandbox:
         except OSError:
             raise _ZygoteGone from None
 
-    def _ask(self, child: Child, job: bytes, asked: Asked, seconds: float, teaches: bool) -> Run:
+    def _ask(self, child: Child, order: Order) -> Run:
         """One run in this process, and what becomes of the process afterwards."""
         with child.channels.pop(0) as channel:
-            run = self._converse(channel, job, asked, seconds, greeting=not child.greeted)
-        child.greeted, child.taught = True, child.taught or teaches
+            run = self._converse(channel, order, greeting=not child.greeted)
+        child.greeted, child.taught = True, child.taught or order.teaches
         child.seconds += run.seconds
         quick = child.seconds < KEPT * self.limits.seconds
         kept = child.owner is not None and child.channels and quick and "kept" in self._walls.warm
@@ -256,17 +268,18 @@ class Sandbox:
             self.dismiss()
         return run
 
-    def _converse(self, channel: socket.socket, job: bytes, asked: Asked, seconds: float, greeting: bool) -> Run:
+    def _converse(self, channel: socket.socket, order: Order, greeting: bool) -> Run:
         """Send the job, and take what comes until the end, whichever it is."""
         assert self._zygote is not None
+        seconds = order.seconds
         self._used = 0.0
         run = Run()
         reader = Reader(channel, time.monotonic() + WAITS * seconds, self.limits)
         try:
-            reader.send(frames.frame(frames.JOB, job))
+            reader.send(frames.frame(frames.JOB, order.job))
             if greeting:
                 self._greet(reader)
-            self._read(reader, asked, run)
+            self._read(reader, order, run)
         except Late:
             run.stopped = self._late(seconds, reader.running)
         except TooLarge as error:
@@ -292,16 +305,18 @@ class Sandbox:
         if kind != frames.READY:
             raise Garbage("no greeting")
 
-    def _read(self, reader: Reader, asked: Asked, run: Run) -> None:
+    def _read(self, reader: Reader, order: Order, run: Run) -> None:
         """Take frames until the last."""
         for kind, payload in reader.frames():
             if kind == frames.DEFINED:
-                take_definitions(frames.from_json(payload), asked, run)
+                take_definitions(frames.from_json(payload), order.asked, run)
             elif kind == frames.BEGIN:
-                reader.running = parse_begin(payload, asked)
+                reader.running = parse_begin(payload, order.asked)
             elif kind == frames.OBSERVED:
                 take_observation(payload, reader.running, run)
-                reader.running = ("", "")
+                exercise, reader.running = reader.running[0], ("", "")
+                if order.complete is not None and len(run.outcomes[exercise]) == len(order.asked[exercise]):
+                    order.complete(run, exercise)
             elif kind == frames.OUTPUT:
                 printed = frames.from_json(payload)
                 run.output = clean(printed.get("text"), self.limits.kept_output)
