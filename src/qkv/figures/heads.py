@@ -11,6 +11,7 @@ from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from qkv.figures.interactive import Choice, Interactive, Slider, interactive, packed
+from qkv.figures.phone import keep_in_a_row
 from qkv.figures.style import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, SKY, VERMILION, WIDTH
 
 TOKENS = (SKY, ORANGE, GREEN, PURPLE)
@@ -41,6 +42,7 @@ def cut(x: Tensor, splits: Mapping[str, Tensor], title: str) -> Figure:
     gap = 0.7  # in columns
     widths = [x.shape[1], *(w for heads in splits.values() for w in (gap, *(len(h[0]) for h in heads)))]
     fig = plt.figure(figsize=(WIDTH, 2.9))
+    keep_in_a_row(fig)
     fig.suptitle(title, x=0.01, ha="left")
     areas = fig.add_gridspec(1, len(widths), width_ratios=widths)
     grid(fig.add_subplot(areas[0]), x, "x: a row is a token")
