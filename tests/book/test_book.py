@@ -152,7 +152,9 @@ def test_a_phone_shows_figures_that_were_drawn_for_it(phone: Offline, offline: O
       .map(e => [e.currentSrc.split("/").pop(), e.clientWidth, e.closest(".cell_output").clientWidth])"""
     for name in phone.pages:
         figures = phone.open(name).locator(".cell_output picture img").evaluate_all(shown)
-        assert len(figures) == phone.page.locator(".cell_output > .output > img, .cell_output a > img").count() + len(figures)
+        assert len(figures) == phone.page.locator(".cell_output > .output > img, .cell_output a > img").count() + len(
+            figures
+        )
         for source, width, room in figures:
             assert source.endswith("-phone.png"), (name, source)
             assert 320 <= width <= room, (name, source)

@@ -1,4 +1,4 @@
-"""Each figure twice on its page: where that is narrow, the browser takes the drawing for phones, `qkv.figures.phone`."""
+"""Every figure twice: where its page is narrow, the browser takes the drawing for phones (`qkv.figures.phone`)."""
 
 from __future__ import annotations
 

@@ -29,40 +29,43 @@ def keep_in_a_row(fig: Figure) -> None:
 def make_narrow(fig: Figure) -> None:
     """Turn a figure, in place, into the one that a phone shows."""
     panels = [axes for axes in fig.axes if axes.get_subplotspec() is not None]
-    if in_a_row(panels) and fig.get_label() != ONE_ROW:
-        stack(fig, panels)
+    grids = {axes.get_subplotspec().get_gridspec() for axes in panels}  # type: ignore[union-attr]
+    if len(grids) == 1 and fig.get_label() != ONE_ROW:
+        grid = grids.pop()
+        if grid.ncols > grid.nrows:
+            stack(fig, panels, grid.nrows, grid.ncols)
     fig.set_figwidth(NARROW)
     legends = [axes.get_legend() for axes in panels if axes.get_legend() is not None]
     for legend in (*fig.legends, *(legends if len(legends) == 1 else ())):
         put_below(fig, legend)
+    for axes in panels:
+        if not axes.axison:
+            shrink_words(axes)
     for _ in range(2):  # a broken line moves the panels, which leaves the others another width
         fig.draw_without_rendering()
         for text, inches in titles_and_labels(fig):
             break_lines(text, inches * fig.dpi)
 
 
-def in_a_row(panels: list[Axes]) -> bool:
-    """Several panels of one grid that has a single row."""
-    grids = {axes.get_subplotspec().get_gridspec() for axes in panels}  # type: ignore[union-attr]
-    return len(panels) > 1 and len(grids) == 1 and grids.pop().nrows == 1
-
-
-def stack(fig: Figure, panels: list[Axes]) -> None:
-    """Put the panels below each other, each as tall as it was, or as its picture asks."""
-    heights = [height(axes, fig.get_figheight()) for axes in panels]
-    rows = GridSpec(len(panels), 1, figure=fig, height_ratios=heights)
-    for i, axes in enumerate(panels):
-        axes.set_subplotspec(rows[i])
+def stack(fig: Figure, panels: list[Axes], rows: int, columns: int) -> None:
+    """Turn the rows of a figure into columns: what stood beside each other stands below each other."""
+    heights = [0.0] * columns
+    places = [(place.colspan.start, place.rowspan.start) for axes in panels if (place := axes.get_subplotspec())]
+    for axes, (row, _) in zip(panels, places, strict=True):
+        heights[row] = max(heights[row], height(axes, fig.get_figheight() / rows, NARROW / rows))
+    grid = GridSpec(columns, rows, figure=fig, height_ratios=heights)
+    for axes, place in zip(panels, places, strict=True):
+        axes.set_subplotspec(grid[place])
         label_again(axes)
     fig.set_figheight(sum(heights) + TITLE)
 
 
-def height(axes: Axes, before: float) -> float:
-    """How many inches a panel of the page's width takes, with its title and labels."""
+def height(axes: Axes, before: float, width: float) -> float:
+    """How many inches a panel of this width takes, title and labels too: as many as before, or as its picture asks."""
     if axes.get_aspect() == "auto":
         return 0.8 * before
     (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
-    return 0.85 * NARROW * float(axes.get_aspect()) * abs((high - low) / (right - left)) + 2 * TITLE
+    return 0.85 * width * float(axes.get_aspect()) * abs((high - low) / (right - left)) + 2 * TITLE
 
 
 def label_again(axes: Axes) -> None:
@@ -82,9 +85,18 @@ def put_below(fig: Figure, legend: Legend) -> None:
     legend.remove()
     for columns in range(len(labels), 0, -1):
         below = fig.legend(handles, labels, loc="outside lower left", ncols=columns)
-        if columns == 1 or below.get_window_extent().width <= NARROW * fig.dpi:
+        box = below.get_window_extent()
+        if columns == 1 or box.width <= NARROW * fig.dpi:
+            fig.set_figheight(fig.get_figheight() + box.height / fig.dpi)  # the panels keep what they had
             return
         below.remove()
+
+
+def shrink_words(drawing: Axes) -> None:
+    """Boxes and arrows shrink with the page, so the words in them do too, a little; long ones are broken."""
+    for text in drawing.texts:
+        text.set_fontsize(0.76 * text.get_fontsize())
+        break_lines(text, NARROW / 4 * drawing.get_figure(root=True).dpi)  # type: ignore[union-attr]
 
 
 def titles_and_labels(fig: Figure) -> Iterator[tuple[Text, float]]:
@@ -103,12 +115,14 @@ def titles_and_labels(fig: Figure) -> Iterator[tuple[Text, float]]:
 def break_lines(text: Text, pixels: float) -> None:
     """Break a text at its spaces, but in no formula, so that no line is longer than this if that can be."""
     lines: list[str] = []
-    for word in WORD.findall(text.get_text()):
-        longer = f"{lines[-1]} {word}" if lines else word
-        if lines and width_of(text, longer) <= pixels:
-            lines[-1] = longer
-        else:
-            lines.append(word)
+    for line in text.get_text().split("\n"):
+        start = len(lines)
+        for word in WORD.findall(line):
+            longer = f"{lines[-1]} {word}" if lines[start:] else word
+            if lines[start:] and width_of(text, longer) <= pixels:
+                lines[-1] = longer
+            else:
+                lines.append(word)
     text.set_text("\n".join(lines))
 
 

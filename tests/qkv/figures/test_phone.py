@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -40,7 +41,7 @@ def beside_each_other(n: int = 3) -> Figure:
 def test_panels_in_a_row_are_stacked_from_the_first_to_the_last() -> None:
     fig = narrow(beside_each_other())
     boxes = [ax.get_window_extent() for ax in fig.axes]
-    for above, below in zip(boxes, boxes[1:], strict=False):
+    for above, below in pairwise(boxes):
         assert above.y0 > below.y1
         assert above.x0 == pytest.approx(below.x0)
     assert min(box.width for box in boxes) > 0.7 * phone.NARROW * fig.dpi
@@ -94,3 +95,21 @@ def test_a_picture_keeps_its_shape_and_uses_the_width() -> None:
     for box in (ax.get_window_extent() for ax in narrow(fig).axes):
         assert box.width / box.height == pytest.approx(3 / 2, rel=0.01)
         assert box.width > 0.6 * phone.NARROW * fig.dpi
+
+
+def test_two_rows_become_two_columns() -> None:
+    fig, axes = plt.subplots(2, 3, figsize=(figures.WIDTH, 4))
+    narrow(fig)
+    for above, below in axes.T:
+        assert above.get_window_extent().x1 < below.get_window_extent().x0
+    first, second = axes[0, 0].get_window_extent(), axes[0, 1].get_window_extent()
+    assert first.y0 > second.y1
+
+
+def test_the_words_of_a_drawing_shrink_with_its_boxes() -> None:
+    fig, ax = plt.subplots()
+    ax.axis("off")
+    word = ax.text(0.5, 0.5, "norm, then attention to all that was read", fontsize=10)
+    narrow(fig)
+    assert 7 < word.get_fontsize() < 8
+    assert word.get_window_extent().width <= phone.NARROW / 4 * fig.dpi
