@@ -8,6 +8,7 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from matplotlib.patheffects import withStroke
 from torch import Tensor
 
 from qkv.figures.interactive import Choice, Interactive, Slider, interactive, packed
@@ -70,7 +71,8 @@ def gazes(maps: Mapping[str, Tensor], seats: Tensor, title: str) -> Figure:
     for axis, (name, weights) in zip(axes, maps.items(), strict=True):
         axis.imshow(weights, cmap="qkv_weights", vmin=0, vmax=1)
         friend, rival = seats.T.tolist()
-        ring = {"linestyle": "none", "markerfacecolor": "none", "markeredgewidth": 1.8}
+        halo = [withStroke(linewidth=3.6, foreground="#FFFFFF")]  # green on dark blue can hardly be seen
+        ring = {"linestyle": "none", "markerfacecolor": "none", "markeredgewidth": 1.8, "path_effects": halo}
         axis.plot(friend, rows, "o", markersize=11, color=FRIEND, label="friend", **ring)
         axis.plot(rival, rows, "s", markersize=11, color=RIVAL, label="rival", **ring)
         axis.set_title(name)
