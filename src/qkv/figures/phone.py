@@ -54,8 +54,8 @@ def stack(fig: Figure, panels: list[Axes], rows: int, columns: int) -> None:
     for axes, (row, _) in zip(panels, places, strict=True):
         heights[row] = max(heights[row], height(axes, fig.get_figheight() / rows, NARROW / rows))
     grid = GridSpec(columns, rows, figure=fig, height_ratios=heights)
-    for axes, place in zip(panels, places, strict=True):
-        axes.set_subplotspec(grid[place])
+    for axes, place in zip(panels, places, strict=True):  # type: ignore[assignment]
+        axes.set_subplotspec(grid[place])  # type: ignore[index]
         label_again(axes)
     fig.set_figheight(sum(heights) + TITLE)
 
@@ -81,7 +81,7 @@ def put_below(fig: Figure, legend: Legend) -> None:
     labels = [text.get_text() for text in legend.get_texts()]
     handles, named = legend.axes.get_legend_handles_labels() if legend.axes else ([], [])
     if named != labels:
-        handles = legend.legend_handles
+        handles = legend.legend_handles  # type: ignore[assignment]
     legend.remove()
     for columns in range(len(labels), 0, -1):
         below = fig.legend(handles, labels, loc="outside lower left", ncols=columns)
@@ -95,7 +95,7 @@ def put_below(fig: Figure, legend: Legend) -> None:
 def shrink_words(drawing: Axes) -> None:
     """Boxes and arrows shrink with the page, so the words in them do too, a little; long ones are broken."""
     for text in drawing.texts:
-        text.set_fontsize(0.76 * text.get_fontsize())
+        text.set_fontsize(0.76 * text.get_fontsize())  # type: ignore[operator]
         break_lines(text, NARROW / 4 * drawing.get_figure(root=True).dpi)  # type: ignore[union-attr]
 
 
@@ -129,5 +129,5 @@ def break_lines(text: Text, pixels: float) -> None:
 def width_of(text: Text, line: str) -> float:
     """How long a line is in the type of a text, in pixels, whichever way that is turned."""
     probe = Text(text=line, fontproperties=text.get_fontproperties())
-    probe.set_figure(text.get_figure(root=True))
+    probe.set_figure(text.get_figure(root=True))  # type: ignore[arg-type]
     return float(probe.get_window_extent().width)
