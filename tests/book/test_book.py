@@ -130,12 +130,11 @@ def test_a_wide_equation_scrolls_by_itself_on_a_phone(phone: Offline) -> None:
 
 def test_what_is_wider_than_a_phone_fades_until_its_end_is_in_sight(phone: Offline) -> None:
     page = phone.open(FIRST)
-    for kind in (".cell_output:has(img)", "div.math mjx-container"):
-        wide = page.locator(f"{kind}.goes-on").first
-        assert "gradient" in wide.evaluate("e => getComputedStyle(e).maskImage")
-        found = wide.element_handle()
-        found.evaluate("e => e.scrollTo(e.scrollWidth, 0)")
-        page.wait_for_function("e => !e.classList.contains('goes-on')", arg=found)
+    wide = page.locator("div.math mjx-container.goes-on").first
+    assert "gradient" in wide.evaluate("e => getComputedStyle(e).maskImage")
+    found = wide.element_handle()
+    found.evaluate("e => e.scrollTo(e.scrollWidth, 0)")
+    page.wait_for_function("e => !e.classList.contains('goes-on')", arg=found)
 
 
 def test_white_fields_of_a_figure_are_no_darker_than_a_dark_page(phone: Offline) -> None:
@@ -147,13 +146,20 @@ def test_white_fields_of_a_figure_are_no_darker_than_a_dark_page(phone: Offline)
     assert ground <= 255 * (1 - float(share)) < ground + 8
 
 
-def test_figures_are_large_enough_to_read_on_a_phone(phone: Offline) -> None:
-    page = phone.open(FIRST)
-    widths = page.locator(".cell_output img").evaluate_all(
-        "all => all.filter(e => e.checkVisibility()).map(e => e.clientWidth)"
-    )
-    assert widths
-    assert min(widths) >= 500
+def test_a_phone_shows_figures_that_were_drawn_for_it(phone: Offline, offline: Offline) -> None:
+    """In full width without scrolling, and not shrunk by more than the margin between one phone and the next."""
+    shown = """all => all.map(e => { e.loading = "eager"; e.closest("details")?.setAttribute("open", ""); return e; })
+      .map(e => [e.currentSrc.split("/").pop(), e.clientWidth, e.closest(".cell_output").clientWidth])"""
+    for name in phone.pages:
+        figures = phone.open(name).locator(".cell_output picture img").evaluate_all(shown)
+        assert len(figures) == phone.page.locator(".cell_output > .output > img, .cell_output a > img").count() + len(
+            figures
+        )
+        for source, width, room in figures:
+            assert source.endswith("-phone.png"), (name, source)
+            assert 320 <= width <= room, (name, source)
+    for source, _, _ in offline.open(FIRST).locator(".cell_output picture img").evaluate_all(shown):
+        assert not source.endswith("-phone.png")
 
 
 def test_every_picture_has_words(html: Path, pages: list[str]) -> None:

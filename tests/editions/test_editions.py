@@ -16,7 +16,7 @@ from qkv import authoring, course, exercises
 from qkv.authoring.chapter import Code, Prose, Task, read
 from qkv.authoring.covers import cover
 from qkv.authoring.editions import PREDICTION
-from qkv.authoring.fingerprint import fingerprint
+from qkv.authoring.fingerprint import LOOKS, fingerprint
 from qkv.course import Chapter, Course
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -70,6 +70,16 @@ def test_a_function_that_nobody_uses_makes_no_other_chapter_stale(tmp_path: Path
     assert stale() == ["lookup"]
     lookup.write_text(text.replace("torch.exp(", "torch.exp2("), "utf-8")
     assert len(stale()) > 1  # what others build on is another matter
+
+
+def test_the_look_of_figures_changes_editions_and_no_measurement(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    style = tmp_path / "src" / "qkv" / "figures" / "style.py"
+    style.write_text(style.read_text("utf-8").replace('"font.size": 10.5', '"font.size": 11'), "utf-8")
+    for chapter in CHAPTERS:
+        notebook, there = nbformat.read(chapter.solved, as_version=4), replace(chapter, root=tmp_path)
+        assert fingerprint(there, notebook) != notebook.metadata["qkv"]["inputs"]
+        assert fingerprint(there, notebook, without=LOOKS) == notebook.metadata["qkv"]["measures"]
 
 
 def test_the_first_page_leads_to_every_chapter() -> None:

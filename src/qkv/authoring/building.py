@@ -11,7 +11,7 @@ import nbformat
 
 from qkv.authoring.chapter import Code, Part, Task, read
 from qkv.authoring.editions import solved_edition, student_edition
-from qkv.authoring.fingerprint import fingerprint, meaning_of_cells
+from qkv.authoring.fingerprint import LOOKS, fingerprint, meaning_of_cells
 from qkv.authoring.ledger import entries
 from qkv.authoring.new import MARK
 from qkv.authoring.run import made_here, run, tidy
@@ -81,7 +81,11 @@ def _build(chapter: Chapter, course: Course, check: bool, force: bool, say: Call
     parts = read(chapter, course)
     student = student_edition(course, chapter, parts)
     solved = solved_edition(course, chapter, parts)
-    solved.metadata["qkv"] = {"inputs": fingerprint(chapter, solved), "exercises": _facts(parts)}
+    solved.metadata["qkv"] = {
+        "inputs": fingerprint(chapter, solved),
+        "measures": fingerprint(chapter, solved, without=LOOKS),
+        "exercises": _facts(parts),
+    }
     stored = _stored(chapter.solved)
     must_run = force or stored is None or not _same_run(solved, stored)
     if stored is not None and not must_run:

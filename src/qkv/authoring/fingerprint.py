@@ -18,14 +18,20 @@ from qkv.course import Chapter
 FOLLOWED = ("qkv.model.", "qkv.figures", "qkv.tasks")
 # What the card of a passed check looks like. How the verdict is found is left to nbval, which runs every check again.
 SHAPE_CARDS = ("proctor.examining.result", "proctor.report.notebook")
+# How a figure looks and is shown. It changes the figures of an edition, and nothing that a cell prints.
+LOOKS = ("qkv.figures.style", "qkv.figures.phone", "qkv.figures.interactive")
 SCRIPT = re.compile(r"[\"']([\w-]+\.(?:js|css|html))[\"']")
 
 
-def fingerprint(chapter: Chapter, notebook: nbformat.NotebookNode) -> str:
-    """A hash over what the code cells say, and over what the definitions that they reach say."""
+def fingerprint(chapter: Chapter, notebook: nbformat.NotebookNode, without: tuple[str, ...] = ()) -> str:
+    """A hash over what the code cells say, and over what the definitions that they reach say.
+
+    Args:
+        without: modules that do not count.
+    """
     cells = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
     digest = hashlib.sha256(meaning_of_cells(notebook).encode())
-    for path, text in reached(chapter, cells).items():
+    for path, text in reached(chapter, cells, without).items():
         digest.update(path.relative_to(chapter.root).as_posix().encode() + b"\0" + text.encode() + b"\0")
     return digest.hexdigest()
 
@@ -61,13 +67,13 @@ def _shape(part: Any) -> Any:
     return [type(part).__name__, {name: _shape(value) for name, value in fields.items()}]
 
 
-def reached(chapter: Chapter, cells: list[str]) -> dict[Path, str]:
+def reached(chapter: Chapter, cells: list[str], without: tuple[str, ...] = ()) -> dict[Path, str]:
     """File -> what is said by the parts of it that this chapter's outputs depend on, sorted."""
     source = chapter.root / "src"
     own = [f"qkv.exercises.{chapter.stem}", f"qkv.model.{chapter.stem}", *SHAPE_CARDS]
 
     def find(name: str) -> Path | None:
-        followed = name in own or f"{name}.".startswith(FOLLOWED)
+        followed = name not in without and (name in own or f"{name}.".startswith(FOLLOWED))
         return _file(source, name) if followed else None
 
     found: dict[Path, str] = {}

@@ -23,6 +23,7 @@ MEASURE = re.compile(rf"({NUMBER})(?: ± ({NUMBER}))?")
 TAG = re.compile(r"(counts-)?within-(\d+(?:\.\d+)?)(%?)")
 SPREADS = 3  # a mean over other roundings is rarely farther away than this many of its standard deviations
 PICTURES = ("image/png", "image/jpeg")
+PHONE = "image/vnd.qkv.phone"  # how `qkv.figures.style` calls a figure's drawing for phones
 # A figure that moves: its picture and its data are made of measured numbers; title, controls, words and script are not.
 LIVE = re.compile(r"(?<=;base64,)[\w+/=]+|(?<=, draw, ).*(?=\);\n\}\)\(\);</script>)")
 
@@ -97,10 +98,11 @@ def comparable(
 
 
 def _plain(output: Mapping[str, Any]) -> dict[str, Any]:
-    """An output without its bytes."""
+    """An output without its bytes, and without the drawing for phones, which only the book's own run makes."""
     plain = dict(output)
     if "data" in plain:
-        plain["data"] = {kind: _words_of(kind, content) for kind, content in plain["data"].items()}
+        data = {kind: content for kind, content in plain["data"].items() if kind != PHONE}
+        plain["data"] = {kind: _words_of(kind, content) for kind, content in data.items()}
     return plain
 
 

@@ -17,6 +17,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from qkv.authoring.chapter import Code, Prose, Task, read
 from qkv.authoring.editions import METADATA
+from qkv.authoring.measured import PHONE
 from qkv.authoring.shorten_alts import shorten_alt
 from qkv.course import AuthoringError, Chapter, Course, Facts
 
@@ -49,6 +50,8 @@ def page(text: str, root: str, name: str) -> nbformat.NotebookNode:
         stored = runs.pop(0) if runs else None
         if stored is None or stored.source != source:
             raise _stale(chapter, f"the cell at line {line} was not run as it stands now")
+        for output in stored.outputs:  # drawings for phones come later, as files: see phone_figures
+            output.get("data", {}).pop(PHONE, None)
         add(new_code_cell(shorten_alt(shown or source), metadata=metadata, outputs=stored.outputs), line)
 
     predicted = False  # the reader was asked, and has not seen the answer yet

@@ -80,11 +80,12 @@ def _processor() -> str:
 
 
 def environment(chapter: Chapter) -> dict[str, str]:
-    """One thread, no progress file, and the course's own packages first on the path."""
+    """One thread, no progress file, figures for phones too, and the course's own packages first on the path."""
     paths = [str(chapter.root / "src"), os.environ.get("PYTHONPATH", "")]
     return {
         **os.environ,
         "QKV_PROGRESS": "off",
+        "QKV_PHONE": "on",
         "OMP_NUM_THREADS": "1",
         "MKL_NUM_THREADS": "1",
         "PYTHONPATH": os.pathsep.join(path for path in paths if path),

@@ -28,17 +28,17 @@ def stored_in(course: Course) -> Path:
 def run_again(course: Course, chapter: Chapter, force: bool, say: Callable[[str], None]) -> None:
     """Run a solved edition with the second set of seeds, unless what is stored is of the same code."""
     solved = nbformat.read(chapter.solved, as_version=4)
-    inputs = solved.metadata["qkv"]["inputs"]
+    measures = solved.metadata["qkv"]["measures"]
     path = stored_in(course)
     name = path.relative_to(course.root).as_posix()
-    if not any(_claims(solved)) or (not force and _stored(course).get(chapter.stem, {}).get("inputs") == inputs):
+    if not any(_claims(solved)) or (not force and _stored(course).get(chapter.stem, {}).get("measures") == measures):
         say(f"  fresh    {name}: {chapter.stem}")
         return
     started = time.monotonic()
     again = copy.deepcopy(solved)
     execute(again, chapter, QKV_SEEDS="1")
     printed = {claim.id: text.splitlines() for claim, text in _claims(again)}
-    everything = _stored(course) | {chapter.stem: {"inputs": inputs, "printed": printed}}
+    everything = _stored(course) | {chapter.stem: {"measures": measures, "printed": printed}}
     text = json.dumps(dict(sorted(everything.items())), ensure_ascii=False, indent=1)
     path.write_text(text + "\n", encoding="utf-8", newline="\n")
     say(f"  written  {name}: {chapter.stem}, run in {time.monotonic() - started:.0f} s")
@@ -56,7 +56,7 @@ def contradictions(course: Course, chapter: Chapter) -> list[str]:
     for claim, _ in _claims(solved):
         if claim.id not in stored.get("printed", {}):
             found.append(f"claim {claim.id} has no verdict under the second seeds. Run: {refresh}")
-        elif stored["inputs"] != solved.metadata["qkv"]["inputs"]:
+        elif stored["measures"] != solved.metadata["qkv"]["measures"]:
             found.append(f"claim {claim.id} had its second verdict with other code than today's. Run: {refresh}")
         else:
             try:

@@ -1,7 +1,7 @@
 """The Sphinx extension that makes the book: listed in `_config.yml`, so `jupyter-book build .` is all it takes.
 
 - Each chapter is read by `page.page`, so its outputs come from `solutions/` and nothing runs.
-- Figures get the alt text that was stored with them.
+- Figures get the alt text that was stored with them, and on a narrow page their drawing for a phone (`phone_figures`).
 - Two pages are filled in when they are read: the claims ledger from all chapters, the conventions from `qkv.model`.
 - Download and launch buttons offer the student edition.
 - Formulas are set here (`typeset`), and what no page needs is left out (`prune_assets`): nothing comes from a network.
@@ -39,6 +39,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.setup_extension("sphinx.ext.githubpages")  # .nojekyll: else GitHub's own server hides _static
     app.add_directive("syllabus", Syllabus)
     app.setup_extension("qkv.authoring.typeset")
+    app.setup_extension("qkv.authoring.phone_figures")
     app.setup_extension("qkv.authoring.prune_assets")
     app.setup_extension("qkv.authoring.covers")
     app.connect("config-inited", drop_thebe)

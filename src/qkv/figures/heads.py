@@ -8,9 +8,11 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from matplotlib.patheffects import withStroke
 from torch import Tensor
 
 from qkv.figures.interactive import Choice, Interactive, Slider, interactive, packed
+from qkv.figures.phone import keep_in_a_row
 from qkv.figures.style import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, SKY, VERMILION, WIDTH
 
 TOKENS = (SKY, ORANGE, GREEN, PURPLE)
@@ -41,6 +43,7 @@ def cut(x: Tensor, splits: Mapping[str, Tensor], title: str) -> Figure:
     gap = 0.7  # in columns
     widths = [x.shape[1], *(w for heads in splits.values() for w in (gap, *(len(h[0]) for h in heads)))]
     fig = plt.figure(figsize=(WIDTH, 2.9))
+    keep_in_a_row(fig)
     fig.suptitle(title, x=0.01, ha="left")
     areas = fig.add_gridspec(1, len(widths), width_ratios=widths)
     grid(fig.add_subplot(areas[0]), x, "x: a row is a token")
@@ -68,7 +71,8 @@ def gazes(maps: Mapping[str, Tensor], seats: Tensor, title: str) -> Figure:
     for axis, (name, weights) in zip(axes, maps.items(), strict=True):
         axis.imshow(weights, cmap="qkv_weights", vmin=0, vmax=1)
         friend, rival = seats.T.tolist()
-        ring = {"linestyle": "none", "markerfacecolor": "none", "markeredgewidth": 1.8}
+        halo = [withStroke(linewidth=3.6, foreground="#FFFFFF")]  # green on dark blue can hardly be seen
+        ring = {"linestyle": "none", "markerfacecolor": "none", "markeredgewidth": 1.8, "path_effects": halo}
         axis.plot(friend, rows, "o", markersize=11, color=FRIEND, label="friend", **ring)
         axis.plot(rival, rows, "s", markersize=11, color=RIVAL, label="rival", **ring)
         axis.set_title(name)

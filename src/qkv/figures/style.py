@@ -6,6 +6,7 @@ The colours are Okabe and Ito's, told apart with every common kind of colour vis
 
 from __future__ import annotations
 
+import os
 from base64 import b64encode
 from io import BytesIO
 from pathlib import Path
@@ -17,6 +18,8 @@ from cycler import cycler
 from matplotlib import font_manager
 from matplotlib.colors import Colormap, LinearSegmentedColormap
 from matplotlib.figure import Figure
+
+from qkv.figures.phone import make_narrow
 
 BLUE, ORANGE, GREEN, VERMILION = "#0072B2", "#E69F00", "#009E73", "#D55E00"
 SKY, PURPLE, YELLOW, GREY = "#56B4E9", "#CC79A7", "#F0E442", "#6E7781"
@@ -31,6 +34,7 @@ SIGNED: Colormap = LinearSegmentedColormap.from_list("qkv_signed", ["#7A3300", V
 WIDTH = 6.88  # inches: the book's column, 688 CSS pixels wide
 CSS_DPI = 100
 PIXEL_RATIO = 2  # sharp on screens of double density
+PHONE = "image/vnd.qkv.phone"  # a PNG beside the ordinary one, which only the book's pages look for
 
 FONTS = Path(__file__).parent / "fonts"
 
@@ -91,7 +95,7 @@ def use() -> None:
 
 
 def show(fig: Figure, alt: str) -> None:
-    """Show a figure and close it.
+    """Show a figure and close it. While the book is made (`QKV_PHONE=on`), it is drawn for a phone as well.
 
     Args:
         fig: what `plt.subplots` or `plt.figure` gave.
@@ -100,6 +104,9 @@ def show(fig: Figure, alt: str) -> None:
     if not alt.strip():
         raise ValueError("figures.show needs alt text: say in a sentence what there is to see, as alt='...'")
     data, metadata = bundle(fig, " ".join(alt.split()))
+    if os.environ.get("QKV_PHONE") == "on":
+        make_narrow(fig)
+        data[PHONE] = png(fig)
     plt.close(fig)
     if not _in_notebook():
         print(data["text/plain"])
@@ -111,12 +118,17 @@ def show(fig: Figure, alt: str) -> None:
 
 def bundle(fig: Figure, alt: str) -> tuple[dict[str, str], dict[str, Any]]:
     """A figure as a notebook stores it: the picture, its words, and its size in CSS pixels."""
-    picture = BytesIO()
-    fig.savefig(picture, format="png", dpi=CSS_DPI * PIXEL_RATIO, metadata={"Software": None})
     width, height = (round(inches * CSS_DPI) for inches in fig.get_size_inches())
-    data = {"image/png": b64encode(picture.getvalue()).decode("ascii"), "text/plain": f"Figure: {alt}"}
+    data = {"image/png": png(fig), "text/plain": f"Figure: {alt}"}
     # needs_background: JupyterLab's dark theme puts a light ground under dark ink
     return data, {"image/png": {"width": width, "height": height, "alt": alt}, "needs_background": "light"}
+
+
+def png(fig: Figure) -> str:
+    """The bytes of the picture, as base 64."""
+    picture = BytesIO()
+    fig.savefig(picture, format="png", dpi=CSS_DPI * PIXEL_RATIO, metadata={"Software": None})
+    return b64encode(picture.getvalue()).decode("ascii")
 
 
 def _in_notebook() -> bool:

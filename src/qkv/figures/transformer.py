@@ -102,7 +102,7 @@ def frame(axis: Axes, x: float, bottom: float, top: float, words: str) -> None:
         (x - 2.0, bottom), 4.0, top - bottom, boxstyle="round,pad=0.05", fill=False, edgecolor=GREY, linestyle="--"
     )
     axis.add_patch(shape)
-    axis.text(x + 1.95, top - 0.02, words, color=GREY, fontsize=9.5, ha="right", va="top")
+    axis.text(x + 2.1, bottom - 0.1, words, color=GREY, fontsize=9.5, ha="right", va="top")
 
 
 def arrow(axis: Axes, start: tuple[float, float], end: tuple[float, float]) -> None:

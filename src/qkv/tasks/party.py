@@ -1,6 +1,7 @@
 """A party: every guest knows two names, a friend's and a rival's, and wants to know what each of them drinks.
 
-Two lookups by content, no order needed. One weighted average cannot keep the two answers apart.
+Two lookups by content, no order needed. One weighted average cannot keep the two answers apart. A guest may also know
+more names than two, each in a part of its own.
 """
 
 from __future__ import annotations
@@ -16,25 +17,26 @@ class Rooms(NamedTuple):
 
     names: Tensor  # (batch, guest) the name of the guest on each seat
     drinks: Tensor  # (batch, guest) what that guest holds
-    knows: Tensor  # (batch, guest, 2) the names of friend and rival
-    seats: Tensor  # (batch, guest, 2) where friend and rival sit
-    answers: Tensor  # (batch, guest, 2) what friend and rival drink
+    knows: Tensor  # (batch, guest, relation) the names of friend and rival, or of more
+    seats: Tensor  # (batch, guest, relation) where they sit
+    answers: Tensor  # (batch, guest, relation) what they drink
 
 
-def party(batch: int, guests: int, drinks: int, generator: torch.Generator) -> Rooms:
-    """Fill rooms at random: names in any order of seats, any drink, two different others as friend and rival.
+def party(batch: int, guests: int, drinks: int, generator: torch.Generator, relations: int = 2) -> Rooms:
+    """Fill rooms at random: names in any order of seats, any drink, different others as friend, rival, and so on.
 
     Args:
         batch: number of rooms.
-        guests: guests in each room, at least 3; as many names.
+        guests: guests in each room, more than relations; as many names.
         drinks: number of different drinks.
         generator: the only source of chance.
+        relations: how many others each guest knows.
     """
     names = torch.rand(batch, guests, generator=generator).argsort(dim=-1)
     held = torch.randint(drinks, (batch, guests), generator=generator)
     liking = torch.rand(batch, guests, guests, generator=generator)  # of each guest, for each seat
     liking.diagonal(dim1=1, dim2=2).fill_(-1.0)  # nobody is their own friend or rival
-    seats = liking.topk(2, dim=-1).indices
+    seats = liking.topk(relations, dim=-1).indices
     return Rooms(names, held, at(names, seats), seats, at(held, seats))
 
 

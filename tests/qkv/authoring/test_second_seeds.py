@@ -16,11 +16,11 @@ from qkv.course import Course
 RUN = "Run: qkv build --second-seeds tiny"
 
 
-def claiming(course: Course, *assertions: str, inputs: str = "a", printed: str = "right: 0.9\n") -> None:
+def claiming(course: Course, *assertions: str, measures: str = "a", printed: str = "right: 0.9\n") -> None:
     """Give the tiny chapter a claim."""
     cell = new_code_cell("1", outputs=[new_output("stream", name="stdout", text=printed)])
     cell.metadata["asserts"] = {"heads-help": list(assertions)}
-    notebook = new_notebook(cells=[cell], metadata={"qkv": {"inputs": inputs}})
+    notebook = new_notebook(cells=[cell], metadata={"qkv": {"measures": measures}})
     path = course.chapters(["tiny"])[0].solved
     path.parent.mkdir(exist_ok=True)
     nbformat.write(notebook, path)
@@ -54,7 +54,7 @@ def test_the_second_verdict_is_compared_and_a_new_margin_needs_no_new_run(
         run_again(tiny, chapter, force=False, say=lambda line: None)
     assert under_second_seeds == [{"QKV_SEEDS": "1"}]
     assert json.loads(stored_in(tiny).read_text("utf-8")) == {
-        "tiny": {"inputs": "a", "printed": {"heads-help": ["right: 0.7"]}}
+        "tiny": {"measures": "a", "printed": {"heads-help": ["right: 0.7"]}}
     }
     assert contradictions(tiny, chapter) == []
     claiming(tiny, "{right:} > 0.8")
@@ -67,7 +67,7 @@ def test_a_second_verdict_of_other_code_is_stale(tiny: Course, under_second_seed
     (chapter,) = tiny.chapters(["tiny"])
     claiming(tiny, "{right:} > 0.5")
     run_again(tiny, chapter, force=False, say=lambda line: None)
-    claiming(tiny, "{right:} > 0.5", inputs="b")
+    claiming(tiny, "{right:} > 0.5", measures="b")
     assert contradictions(tiny, chapter) == [
         f"claim heads-help had its second verdict with other code than today's. {RUN}"
     ]

@@ -40,3 +40,11 @@ def test_the_generator_is_the_only_source_of_chance():
     other = party(BATCH, GUESTS, DRINKS, torch.Generator().manual_seed(1))
     assert all(torch.equal(a, b) for a, b in zip(rooms, again, strict=True))
     assert not torch.equal(rooms.seats, other.seats)
+
+
+def test_a_guest_may_know_more_than_two():
+    many = party(BATCH, GUESTS, DRINKS, torch.Generator().manual_seed(0), relations=4)
+    for guest, others in ((g, s) for room in many.seats.tolist() for g, s in enumerate(room)):
+        assert sorted([guest, *others]) == list(range(GUESTS))
+    for kept, first in zip(many[2:], rooms[2:], strict=True):
+        assert torch.equal(kept[..., :2], first)  # the friend and the rival are those of the smaller party
