@@ -208,6 +208,12 @@ def first_failing(examiner: Examiner, seen: Seen) -> str | None:
     return None
 
 
+def passing(examiner: Examiner, seen: Seen) -> list[str]:
+    """The probes of values that the answer passes."""
+    values = (name for name, probe in examiner.exercise.counted().items() if probe.kind == "value")
+    return [name for name in values if agrees(examiner, seen, [name])]
+
+
 def agrees(examiner: Examiner, seen: Seen, probes: Iterable[str]) -> bool:
     """Do all these probes see what they see of the reference, and nothing that is forbidden?"""
     return all(

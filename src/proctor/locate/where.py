@@ -10,8 +10,11 @@ from dataclasses import dataclass, field, replace
 from proctor.examining.diagnose import Examiner
 from proctor.examining.result import Explanation, Located, Result
 from proctor.locate import words
-from proctor.locate.search import Bench, Budget, Repair, Seen, first_failing, repair
-from proctor.locate.trace import Parting, RightValues, Watched, parting, right_values, same_variables
+from proctor.locate.search import Bench, Budget, Repair, Seen, first_failing, passing, repair
+from proctor.locate.trace import Parting, RightValues, Watched, other_ways, parting, right_values, same_variables
+
+STATEMENTS = ("Assign", "AugAssign", "Expr")  # which change what a variable holds
+MOST_PASSED = 3  # probes that are looked at, of those that an answer passes
 
 
 @dataclass(frozen=True)
@@ -107,11 +110,17 @@ def by_trace(
             watched.add(label, text.source)
         except (SyntaxError, ValueError, RecursionError):
             continue
-    (seen,) = bench.run([watched.cells], [failing], watched=True)
+    passed = passing(examiner, answer.seen)[:MOST_PASSED]
+    (seen,) = bench.run([watched.cells], [failing, *passed], watched=True)
     if failing not in seen:
         return None, {}
-    noted = seen[failing]
-    return parting(noted, watched, right, examiner.exercise.name), same_variables(noted, watched, right)
+    noted, name = seen[failing], examiner.exercise.name
+    ways: frozenset[int] = frozenset()
+    for probe in passed:
+        values = rights.value(examiner, probe)
+        if values is not None and probe in seen:
+            ways |= other_ways(seen[probe], watched, values, name)
+    return parting(noted, watched, right, name, ways), same_variables(noted, watched, right)
 
 
 def told_repair(result: Result, texts: Mapping[str, Text], found: Repair, reveal: bool) -> Result:
@@ -134,8 +143,13 @@ def told_repair(result: Result, texts: Mapping[str, Text], found: Repair, reveal
 def told_parting(result: Result, texts: Mapping[str, Text], parted: Parting) -> Result:
     spot = parted.spot
     line = texts[spot.label].line(spot.line)
-    sentence = words.parting(line, words.short(spot.text), parted.known)
-    steps = words.TRACE_STEPS if parted.known else words.TRACE_STEPS[1:]
+    steps: tuple[str, ...]
+    if parted.on_the_way:
+        sentence, steps = words.unfinished(line, words.short(spot.text)), words.UNFINISHED_STEPS
+    else:
+        holder = spot.assigned if spot.kind in STATEMENTS else ""
+        sentence = words.parting(line, words.short(spot.text), parted.known, holder)
+        steps = words.TRACE_STEPS if parted.known else words.TRACE_STEPS[1:]
     told = Located("trace", spot.kind, words.short(spot.text, 200))
     return replace(
         result, help="located", line=spot.line, explanations=(Explanation(sentence),), steps=steps, located=told

@@ -77,12 +77,27 @@ def steps(old: str, kind: str) -> tuple[str, ...]:
     return f"The change was made to this piece of your code: `{old}`.", KINDS[kind].step
 
 
-def parting(line: str, code: str, known: str) -> str:
-    """The sentence for the place where an answer's numbers leave those of a right solution."""
+def parting(line: str, code: str, known: str, holder: str = "") -> str:
+    """The sentence for the place where an answer's numbers leave those of a right solution.
+
+    Args:
+        holder: the variable whose value the code changes, where it is a statement.
+    """
+    if holder:
+        return f"Look at {line}: what `{holder}` holds after `{code}` is a value that our solution has nowhere."
     inputs = f", though it has every {known} that goes into it" if known else ""
     return f"Look at {line}: `{code}` has a value that our solution has nowhere{inputs}."
 
 
+def unfinished(line: str, code: str) -> str:
+    """The sentence for an answer that returns what a right solution has before its result."""
+    return f"Look at {line}: `{code}` is a value that our solution has too, but on the way to its result."
+
+
+UNFINISHED_STEPS = (
+    "What you return is right so far, and something is still to be done with it.",
+    "Compare its shape with the one that the exercise asks for, or one of its rows with what you expect there.",
+)
 TRACE_STEPS = (
     "What it is computed from agrees with our solution, so the step itself is what differs.",
     "Print this value and its shape for an input of your own that is so small that you can compute it by hand.",

@@ -25,7 +25,7 @@ def combine_masks(*masks):
 
 def zero_padding(x, lengths):
     real = torch.arange(x.shape[1], device=x.device)[None, :, None] < lengths[:, None, None]
-    return torch.where(real, x, torch.full_like(x, 1e-9))
+    return torch.where(real, x, torch.full_like(x, 1e-3))
 
 
 def cross_attention(decoder, memory, attend, memory_mask=None):
