@@ -12,7 +12,7 @@ import ast
 import inspect
 import sys
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -460,13 +460,22 @@ class _Flow:
 
     def back(self, i: int) -> int:
         """Against the flow, through what is not known, to where all inputs are."""
-        while unknown := [j for j in self.inputs(i) if not self.may_be_right(j)]:
-            i = unknown[0]
+        while (unknown := next(self.suspects(i, set()), None)) is not None:
+            i = unknown
         return i
 
-    def may_be_right(self, i: int) -> bool:
-        """Is this value known, another way to go, or in a loop a part of one that is?"""
-        number = self.order[i].number
-        if number in self.passed_over or self.is_known(i):
-            return True
-        return number in self._repeated and not self.spots[i].changes and self.right.has_slice(self.value(i))
+    def suspects(self, i: int, seen: set[int]) -> Iterator[int]:
+        """What goes into a value and is not known; where that is another way, what goes into it in turn."""
+        for j in self.inputs(i):
+            if j in seen or self.is_known(j) or self.is_part(j):
+                continue
+            seen.add(j)
+            if self.order[j].number in self.passed_over:
+                yield from self.suspects(j, seen)
+            else:
+                yield j
+
+    def is_part(self, i: int) -> bool:
+        """Is this, in a loop, a part of a value that is known?"""
+        repeated = self.order[i].number in self._repeated and not self.spots[i].changes
+        return repeated and self.right.has_slice(self.value(i))
