@@ -8,7 +8,7 @@ from copy import copy
 from typing import Any, TypeVar
 
 from proctor.locate.neighbours import COMPARISONS, DIMENSIONS, OPERATORS, REDUCES, beside, takes_dimension
-from proctor.locate.source import Definition, Edit, Function, Place, body_of, size
+from proctor.locate.source import Definition, Edit, Function, Place, body_of, parameters, size
 
 Node = TypeVar("Node", bound=ast.AST)
 MOST_NAMES = 10  # that are tried in the place of one
@@ -218,6 +218,8 @@ def wrapped(place: Place) -> Iterator[Change]:
         return
     if isinstance(node, ast.Name) and node.id not in place.names:
         return
+    if isinstance(place.parent, ast.Attribute) and place.parent.attr.endswith("_"):
+        yield ast.Call(attribute(node, "clone"), [], []), "in place", 1.5
     if isinstance(place.parent, ast.Attribute | ast.keyword):
         return
     extra = 0.5 if isinstance(node, ast.Name) else 0.0
@@ -278,6 +280,8 @@ def of_statements(definition: Definition, function: Function) -> Iterator[Edit]:
                     pass
                 elif i + 1 < len(statements):
                     yield from exchanged(definition, statement, statements[i + 1])
+    for name in parameters(function):
+        yield from copied_before(definition, function, name)
     for node in ast.walk(function):
         if isinstance(node, ast.AugAssign):
             for op in OPERATORS.get(type(node.op), ()):
@@ -292,6 +296,21 @@ def of_statements(definition: Definition, function: Function) -> Iterator[Edit]:
             for i in range(len(target.elts) - 1):
                 new = changed(target, elts=swapped(target.elts, i))
                 yield definition.exchange(target, ast.unparse(new), "order", 1.5)
+
+
+def copied_before(definition: Definition, function: Function, name: str) -> Iterator[Edit]:
+    """An argument that is written into, copied before anything else is done."""
+    for node in ast.walk(function):
+        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+        if not isinstance(node, ast.Assign | ast.AugAssign) or not isinstance(target, ast.Subscript):
+            continue
+        if isinstance(target.value, ast.Name) and target.value.id == name:
+            first = body_of(function)[0]
+            start, _ = definition.span(first)
+            new = f"{name} = {name}.clone()\n" + " " * first.col_offset
+            old = definition.words(*definition.span(node)).partition("\n")[0]
+            yield Edit("in place", node.lineno, start, start, new, old, 1.5)
+            return
 
 
 def exchanged(definition: Definition, first: ast.stmt, second: ast.stmt) -> Iterator[Edit]:

@@ -14,6 +14,7 @@ from proctor.locate.search import Bench, Budget, Repair, Seen, first_failing, pa
 from proctor.locate.trace import Parting, RightValues, Watched, other_ways, parting, right_values, same_variables
 
 STATEMENTS = ("Assign", "AugAssign", "Expr")  # which change what a variable holds
+FOR_A_PROPERTY = 300  # edits that are tried where the card says what is the matter already
 MOST_PASSED = 3  # probes that are looked at, of those that an answer passes
 
 
@@ -64,9 +65,13 @@ class Rights:
         return self.values[key]
 
 
-def is_unexplained(result: Result) -> bool:
-    """Has an answer values that are wrong, and nobody could say why?"""
-    return result.state == "not_yet" and result.help is None
+def lacks_a_line(result: Result) -> bool:
+    """Is an answer wrong, and nobody could say why; or a property that it lacks was named, and not the line?"""
+    return result.state == "not_yet" and (result.help is None or is_of_a_property(result))
+
+
+def is_of_a_property(result: Result) -> bool:
+    return result.help == "explained" and result.line is None
 
 
 def located(
@@ -86,6 +91,8 @@ def located(
     failing = first_failing(examiner, answer.seen)
     if failing is None or not answer.texts:
         return result
+    if is_of_a_property(result):
+        return with_line(result, examiner, answer, bench, budget, rights)
     parted, names = by_trace(examiner, answer, bench, rights, failing)
     texts = {label: text.source for label, text in answer.texts.items()}
     spot = None if parted is None else parted.spot
@@ -95,6 +102,21 @@ def located(
     if parted is not None:
         return told_parting(result, answer.texts, parted)
     return result
+
+
+def with_line(
+    result: Result, examiner: Examiner, answer: Answer, bench: Bench, budget: Budget, rights: Rights
+) -> Result:
+    """A result that says which property an answer lacks, with the line as well, if a small edit gives it back."""
+    if any(seen.called for seen in answer.seen.values()):
+        return result  # what it should do without is named, and an edit may not do with it either
+    budget.candidates = min(budget.candidates, FOR_A_PROPERTY)
+    texts = {label: text.source for label, text in answer.texts.items()}
+    found = repair(examiner, answer.seen, texts, rights.source(examiner), bench, budget)
+    if found is None:
+        return result
+    told = told_repair(result, answer.texts, found, reveal=False)
+    return replace(result, line=told.line, steps=told.steps, explanations=(*result.explanations, *told.explanations))
 
 
 def by_trace(

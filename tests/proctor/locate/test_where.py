@@ -208,6 +208,23 @@ def test_another_way_that_is_right_elsewhere_is_not_the_mistake(mark: Mark) -> N
     assert "Look at line 7: `spread + wider` has a value that our solution has nowhere" in result.message
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("x - middle", "x.sub_(middle)"),
+        ("    centred = x - middle", "    x -= middle\n    centred = x"),
+        ("    centred = x - middle", "    x[...] = x - middle\n    centred = x"),
+    ],
+)
+def test_a_property_that_is_missing_has_its_line(mark: Mark, change: tuple[str, str]) -> None:
+    result = mark(changed(change))
+    assert (result.help, result.line, result.located) == ("explained", 3, None)
+    what, where = (explanation.sentence for explanation in result.explanations)
+    assert what.startswith("Your code changes a tensor that it was given.")
+    assert where.startswith("One change in line 3, `")
+    assert where.endswith("makes all 3 probes agree: look at what is changed in place.")
+
+
 def test_what_is_right_so_far_is_said_to_be(mark: Mark) -> None:
     result = mark(changed(("gain * centred / (spread + eps).sqrt()", "spread")), locating=Locating(candidates=0))
     assert result.line == 5
