@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from copy import copy
 from typing import Any, TypeVar
 
-from proctor.locate.neighbours import COMPARISONS, DIMENSIONS, OPERATORS, REDUCES, beside, takes_dimension
+from proctor.locate.neighbours import COMPARISONS, CREATES, DIMENSIONS, OPERATORS, REDUCES, beside, takes_dimension
 from proctor.locate.source import Definition, Edit, Function, Place, body_of, parameters, size
 
 Node = TypeVar("Node", bound=ast.AST)
@@ -198,6 +198,12 @@ def of_call(place: Place) -> Iterator[Change]:
     given = {k.arg for k in node.keywords}
     if name in REDUCES and "keepdim" not in given:
         yield with_keyword(node, "keepdim", True), "shape", 1.2
+    if name in CREATES and method:
+        for given_to in parameters(place.function)[:2]:
+            for what in ("device", "dtype"):
+                value = attribute(ast.Name(given_to), what)
+                if what not in given:
+                    yield changed(node, keywords=[*node.keywords, ast.keyword(what, value)]), what, 1.2
     if name in ("var", "std") and not given & {"unbiased", "correction"}:
         yield with_keyword(node, "unbiased", False), "argument", 1.2
     if name in ("tril", "triu") and len(node.args) + len(node.keywords) < 2:

@@ -52,6 +52,7 @@ KINDS = {
     "off by one": Kind("counting: where it begins, where it ends", "One was added or taken away."),
     "in place": Kind("what is changed in place", "Something is no longer overwritten that is still needed as it was."),
     "dtype": Kind("the dtype", "The numbers have another dtype now."),
+    "device": Kind("the device", "A new tensor is made on the device of an argument now."),
     "statement": Kind("whether this statement is wanted", "The statement was left out."),
     "sequence": Kind("the order of the statements", "Two statements changed places."),
     "expression": Kind("the formula", "The formula was exchanged for another. Write yours beside the one in the text."),

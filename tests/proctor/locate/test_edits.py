@@ -77,7 +77,7 @@ def count(n, d):
     for i in range(n):
         for j in range(i + 1):
             total += i < j
-    last = n - 1
+    last = torch.arange(n)
     weights = 4 * d ^ 2
     return total * (d / n)
 """
@@ -88,7 +88,8 @@ def count(n, d):
     [
         ("for j in range(n):", "argument"),
         ("for j in range(i):", "off by one"),
-        ("last = n", "off by one"),
+        ("last = torch.arange(n, device=n.device)", "device"),
+        ("last = torch.arange(n, dtype=d.dtype)", "dtype"),
         ("weights = (4 * d ** 2)", "operator"),
     ],
 )
