@@ -113,7 +113,7 @@ def with_line(
     budget.candidates = min(budget.candidates, FOR_A_PROPERTY)
     texts = {label: text.source for label, text in answer.texts.items()}
     found = repair(examiner, answer.seen, texts, rights.source(examiner), bench, budget)
-    if found is None:
+    if found is None or found.agree is not None:
         return result
     told = told_repair(result, answer.texts, found, reveal=False)
     return replace(result, line=told.line, steps=told.steps, explanations=(*result.explanations, *told.explanations))
@@ -150,7 +150,9 @@ def told_repair(result: Result, texts: Mapping[str, Text], found: Repair, reveal
     label, first = edits[0]
     text = texts[label]
     if len(edits) == 1:
-        sentence = words.one_change(text.line(first.line), text.code(first.line), first.kind, result.probes)
+        sentence = words.one_change(
+            text.line(first.line), text.code(first.line), first.kind, result.probes, found.agree
+        )
     else:
         places = [(texts[where].line(edit.line), edit.kind) for where, edit in edits]
         sentence = words.two_changes(places, result.probes)

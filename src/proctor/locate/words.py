@@ -60,9 +60,10 @@ KINDS = {
 }
 
 
-def one_change(line: str, code: str, kind: str, probes: int) -> str:
-    """The sentence for one edit that was found."""
-    return f"One change in {line}, `{code}`, makes all {probes} probes agree: look at {KINDS[kind].look}."
+def one_change(line: str, code: str, kind: str, probes: int, agree: int | None = None) -> str:
+    """The sentence for one edit that was found; `agree` is how many probes agree with it, if not all."""
+    makes = f"makes all {probes} probes agree" if agree is None else f"makes {agree} of the {probes} probes agree"
+    return f"One change in {line}, `{code}`, {makes}: look at {KINDS[kind].look}."
 
 
 def two_changes(places: list[tuple[str, str]], probes: int) -> str:

@@ -11,6 +11,7 @@ import pytest
 from proctor import Examiner, Result
 from proctor.grading.worker import examiners_of, sandbox_for
 from proctor.inside.running import PATIENCE
+from proctor.locate import search
 from proctor.locate.source import applied
 from proctor.marking.answers import Answers
 from proctor.marking.extraction import extract
@@ -223,6 +224,17 @@ def test_a_property_that_is_missing_has_its_line(mark: Mark, change: tuple[str, 
     assert what.startswith("Your code changes a tensor that it was given.")
     assert where.startswith("One change in line 3, `")
     assert where.endswith("makes all 3 probes agree: look at what is changed in place.")
+
+
+def test_an_edit_that_mends_all_values_is_told_as_that(mark: Mark, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Besides, the answer writes into its input, for which a second edit would be needed."""
+    monkeypatch.setattr(search, "SEEDS", 0)
+    text = changed(("x - middle", "x + middle"), ("    return", "    x[...] = 0\n    return"))
+    result = mark(text)
+    assert (result.help, result.line) == ("located", 3)
+    assert "One change in line 3, `centred = x + middle`, makes 2 of the 3 probes agree: look at the operator." in (
+        result.message
+    )
 
 
 def test_what_is_right_so_far_is_said_to_be(mark: Mark) -> None:
