@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from copy import copy
 from typing import Any, TypeVar
 
-from proctor.locate.neighbours import COMPARISONS, DIMENSIONS, OPERATORS, REDUCES, beside, takes_dimension
-from proctor.locate.source import Definition, Edit, Function, Place, body_of, size
+from proctor.locate.neighbours import COMPARISONS, CREATES, DIMENSIONS, OPERATORS, REDUCES, beside, takes_dimension
+from proctor.locate.source import Definition, Edit, Function, Place, body_of, parameters, size
 
 Node = TypeVar("Node", bound=ast.AST)
 MOST_NAMES = 10  # that are tried in the place of one
@@ -52,11 +52,15 @@ def of_expression(place: Place) -> Iterator[Change]:
         yield from ((changed(node, op=op()), "operator", 1.0) for op in OPERATORS.get(type(node.op), ()))
         if not isinstance(node.op, ast.Add | ast.Mult | ast.BitAnd | ast.BitOr):
             yield changed(node, left=node.right, right=node.left), "order", 1.5
-        yield node.left, "operation", 1.0 + 0.1 * size(node.right)
+        yield node.left, "operation", 1.0 + min(0.1 * size(node.right), 0.9)
+        if isinstance(node.op, ast.Add | ast.Sub) and number(node.right) == 1:
+            yield node.left, "off by one", 0.9
         yield node.right, "operation", 1.2 + 0.1 * size(node.left)
         if isinstance(node.op, ast.Div | ast.Mult | ast.Add | ast.Sub) and isinstance(node.left, ast.BinOp):
             yield from regrouped(node, node.left)
         yield from pushed_in(node)
+        if isinstance(node.op, ast.BitXor):
+            yield as_power(node), "operator", 0.9
     if isinstance(node, ast.UnaryOp) and value is None:
         yield node.operand, "sign" if isinstance(node.op, ast.USub) else "condition", 1.0
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
@@ -95,6 +99,13 @@ def of_number(place: Place, value: float) -> Iterator[Change]:
     for i, n in enumerate(dict.fromkeys(others)):
         if n != value:  # 0 and 1 can make an operation do nothing: to drop it says more
             yield constant(n), "constant", (1.7 if n in (0, 1) else 1.0) + 0.1 * i
+
+
+def as_power(node: ast.BinOp) -> ast.BinOp:
+    """`4 * d ^ 2`, as others write a power, and as it is meant."""
+    if isinstance(node.left, ast.BinOp):
+        return changed(node.left, right=as_power(changed(node, left=node.left.right)))
+    return changed(node, op=ast.Pow())
 
 
 def regrouped(outer: ast.BinOp, inner: ast.BinOp) -> Iterator[Change]:
@@ -180,10 +191,19 @@ def of_call(place: Place) -> Iterator[Change]:
         if len(node.args) == 3:
             a, b, c = node.args
             yield changed(node, args=[c, b, a]), "order", 1.4
+    if name == "range":
+        others = [other for other in reversed(place.names) if other != name][:MOST_NAMES]
+        yield from ((changed(node, args=[ast.Name(other)]), "argument", 1.7) for other in others)
     yield from pulled_out(node)
     given = {k.arg for k in node.keywords}
     if name in REDUCES and "keepdim" not in given:
         yield with_keyword(node, "keepdim", True), "shape", 1.2
+    if name in CREATES and method:
+        for given_to in parameters(place.function)[:2]:
+            for what in ("device", "dtype"):
+                value = attribute(ast.Name(given_to), what)
+                if what not in given:
+                    yield changed(node, keywords=[*node.keywords, ast.keyword(what, value)]), what, 1.2
     if name in ("var", "std") and not given & {"unbiased", "correction"}:
         yield with_keyword(node, "unbiased", False), "argument", 1.2
     if name in ("tril", "triu") and len(node.args) + len(node.keywords) < 2:
@@ -204,11 +224,15 @@ def wrapped(place: Place) -> Iterator[Change]:
         return
     if isinstance(node, ast.Name) and node.id not in place.names:
         return
+    if isinstance(place.parent, ast.Attribute) and place.parent.attr.endswith("_"):
+        yield ast.Call(attribute(node, "clone"), [], []), "in place", 1.5
     if isinstance(place.parent, ast.Attribute | ast.keyword):
         return
     extra = 0.5 if isinstance(node, ast.Name) else 0.0
     for method, arguments, kind in WRAPS:
-        yield ast.Call(attribute(node, method), [constant(a) for a in arguments], []), kind, 2.0 + extra
+        # of a factor, another dtype may make nothing: to drop it says more
+        more = 1.0 if kind == "dtype" and isinstance(place.parent, ast.BinOp) else extra
+        yield ast.Call(attribute(node, method), [constant(a) for a in arguments], []), kind, 2.0 + more
     yield ast.UnaryOp(ast.USub(), node), "sign", 1.8 + extra
     yield ast.UnaryOp(ast.Invert(), node), "condition", 1.8 + extra
     yield ast.BinOp(ast.Constant(1), ast.Sub(), node), "operation", 2.2 + extra
@@ -262,6 +286,10 @@ def of_statements(definition: Definition, function: Function) -> Iterator[Edit]:
                     pass
                 elif i + 1 < len(statements):
                     yield from exchanged(definition, statement, statements[i + 1])
+                    yield from moved_in(definition, statement, statements[i + 1])
+                yield from moved_out(definition, statement)
+    for name in parameters(function):
+        yield from copied_before(definition, function, name)
     for node in ast.walk(function):
         if isinstance(node, ast.AugAssign):
             for op in OPERATORS.get(type(node.op), ()):
@@ -278,6 +306,21 @@ def of_statements(definition: Definition, function: Function) -> Iterator[Edit]:
                 yield definition.exchange(target, ast.unparse(new), "order", 1.5)
 
 
+def copied_before(definition: Definition, function: Function, name: str) -> Iterator[Edit]:
+    """An argument that is written into, copied before anything else is done."""
+    for node in ast.walk(function):
+        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+        if not isinstance(node, ast.Assign | ast.AugAssign) or not isinstance(target, ast.Subscript):
+            continue
+        if isinstance(target.value, ast.Name) and target.value.id == name:
+            first = body_of(function)[0]
+            start, _ = definition.span(first)
+            new = f"{name} = {name}.clone()\n" + " " * first.col_offset
+            old = definition.words(*definition.span(node)).partition("\n")[0]
+            yield Edit("in place", node.lineno, start, start, new, old, 1.5)
+            return
+
+
 def exchanged(definition: Definition, first: ast.stmt, second: ast.stmt) -> Iterator[Edit]:
     """Two neighbours in the other order, where both fit on lines of their own."""
     if isinstance(second, ast.For | ast.While | ast.If | ast.With | ast.Return | Function | ast.ClassDef):
@@ -285,6 +328,30 @@ def exchanged(definition: Definition, first: ast.stmt, second: ast.stmt) -> Iter
     (a, b), (c, d) = definition.span(first), definition.span(second)
     new = definition.words(c, d) + definition.words(b, c) + definition.words(a, b)
     yield Edit("sequence", second.lineno, a, d, new, definition.words(a, b).partition("\n")[0], 2.0)
+
+
+def moved_in(definition: Definition, first: ast.stmt, loop: ast.stmt) -> Iterator[Edit]:
+    """What is done once before a loop, done in every round: `total = 0`."""
+    if isinstance(loop, ast.For | ast.While) and isinstance(first, ast.Assign) and on_lines_of_its_own(loop):
+        (a, b), (c, _), (d, _) = (definition.span(node) for node in (first, loop, loop.body[0]))
+        new = definition.words(c, d) + definition.words(a, b) + "\n" + " " * loop.body[0].col_offset
+        yield Edit("loop", first.lineno, a, d, new, definition.words(a, b).partition("\n")[0], 1.6)
+
+
+def moved_out(definition: Definition, loop: ast.stmt) -> Iterator[Edit]:
+    """The other way round: what begins every round, done once before."""
+    if isinstance(loop, ast.For | ast.While) and len(loop.body) > 1 and on_lines_of_its_own(loop):
+        first = loop.body[0]
+        if isinstance(first, ast.Assign):
+            (a, b), (c, _), (d, _) = (definition.span(node) for node in (first, loop, loop.body[1]))
+            new = definition.words(a, b) + "\n" + " " * loop.col_offset + definition.words(c, a)
+            yield Edit("loop", first.lineno, c, d, new, definition.words(a, b).partition("\n")[0], 1.6)
+
+
+def on_lines_of_its_own(loop: ast.For | ast.While) -> bool:
+    """Does what a loop does begin below it, each statement on a line of its own?"""
+    lines = [loop.lineno, *(statement.lineno for statement in loop.body[:2])]
+    return len(set(lines)) == len(lines)
 
 
 # ---- what nodes are
