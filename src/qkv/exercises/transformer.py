@@ -785,9 +785,9 @@ def never_stops(token: int, eos: int) -> bool:
 
 @greedy.instead_of("limit")
 def one_too_short(max_length: int) -> int:
-    """Your answer is cut off one token before the limit: bos is counted.
+    """Your answer is cut off one token before the limit.
 
-    max_length counts what is said; bos is not.
+    max_length counts what is said. bos is not said, so it does not count.
     """
     return max_length - 1
 
@@ -1103,6 +1103,16 @@ def start_counted(ids: list[int], total: float, penalty: float) -> float:
     bos was given, not said: the length is that of the ids you return.
     """
     return total / (len(ids) + 1) ** penalty
+
+
+@beaming.instead_of("score")
+def penalty_of_another_paper(ids: list[int], total: float, penalty: float) -> float:
+    """You divide by a power of (5 + length) / 6.
+
+    That is the penalty of Google's translation system of 2016, and many libraries have it. Here it is a power of the
+    length itself.
+    """
+    return total / ((5 + len(ids)) / 6) ** penalty
 
 
 @beaming.instead_of("candidates")
