@@ -456,17 +456,6 @@ def one_batch_of_cells_only(x: Tensor, h: Tensor, c: Tensor, w_x: Tensor, w_h: T
     return show(c, o), c
 
 
-@lstm.misconception
-def cell_kept_back(x: Tensor, h: Tensor, c: Tensor, w_x: Tensor, w_h: Tensor, b: Tensor) -> Any:
-    """You return h alone, and not the cell.
-
-    The next step needs both. Python unpacks a single tensor into its rows, so with two rows it may look as if you had
-    returned two values.
-    """
-    h, _ = lstm_step(x, h, c, w_x, w_h, b)
-    return h
-
-
 # delayed_copy ---------------------------------------------------------------------------------------------------------
 
 copying = Exercise(

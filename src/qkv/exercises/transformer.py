@@ -974,14 +974,17 @@ def a_place_for_the_finished(beam_search: Any) -> Seen:
 
 @beaming.probe
 def an_unlikely_end(beam_search: Any) -> Seen:
-    """width 2, where an answer of eos alone is worse than both that are followed after it"""
+    """widths 1 and 2, where an answer of eos alone is worse than all that are followed after it"""
     rows = {
         (): [-0.9, -9.0, -0.1, -5.0],
         (2,): [-9.0, -9.0, -0.1, -0.2],
         (2, 2): [-5.0, -5.5, -6.0, -6.5],
         (2, 3): [-0.02, -6.0, -6.0, -6.0],
     }
-    return searched(beam_search(noisy("unlikely", rows), 1, 0, 3, 2))
+    found: Seen = {}
+    for width in (1, 2):
+        found |= labelled(beam_search(noisy("unlikely", rows), 1, 0, 3, width), f"at width {width}")
+    return found
 
 
 @beaming.probe
