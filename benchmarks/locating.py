@@ -17,7 +17,8 @@ from statistics import median
 
 import torch
 
-from proctor import Examiner
+from proctor import Examiner, Result
+from proctor.locate.where import lacks_a_line
 from proctor.marking.answers import Answers
 from proctor.marking.extraction import extract
 from proctor.marking.locating import Locating
@@ -51,12 +52,12 @@ def main(which: str = "all", part: str = "") -> None:
         chosen = {name: examiners[name] for name in names}
         submission = Answers([extract(read(path.name, path))])
         plain = {r.exercise: r for r in judged_in_process(submission, names, chosen)}
-        began, unexplained = time.process_time(), sum(r.help is None for r in plain.values())
-        results = judged_in_process(submission, names, chosen, Locating(reveal=True)) if unexplained else plain.values()
-        took += [(time.process_time() - began) / unexplained] * unexplained if unexplained else []
+        began, searched = time.process_time(), sum(lacks_a_line(r) for r in plain.values())
+        results = judged_in_process(submission, names, chosen, Locating(reveal=True)) if searched else plain.values()
+        took += [(time.process_time() - began) / searched] * searched if searched else []
         for result in results:
-            before[half][plain[result.exercise].help or "nothing"] += 1
-            how = f"{result.help} by {result.located.by}" if result.located else result.help or "nothing"
+            before[half][helped(plain[result.exercise])] += 1
+            how = helped(result)
             after[half][how] += 1
             if plain[result.exercise].help is None:
                 print(f"{path.relative_to(ANSWERS)} {result.exercise}: {how}: {result.line}: {said(result)}")
@@ -69,8 +70,16 @@ def main(which: str = "all", part: str = "") -> None:
         print(f"seconds for one answer: {median(took):.2f} in the middle, {took[int(0.9 * len(took))]:.2f} nine in ten")
 
 
-def said(result: object) -> str:
-    located = result.located  # type: ignore[attr-defined]
+def helped(result: Result) -> str:
+    if result.located is not None:
+        return f"located by {result.located.by}"
+    if result.help == "located":
+        return "stopped, with the line"
+    return f"{result.help or 'nothing'}{', with the line' if result.line and result.help == 'explained' else ''}"
+
+
+def said(result: Result) -> str:
+    located = result.located
     if located is None:
         return ""
     return f"{located.kind}: {located.old!r}" + (f" -> {located.new!r}" if located.new else "")

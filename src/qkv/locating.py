@@ -19,7 +19,7 @@ from proctor import Examiner, Result
 from proctor.forbid import Family
 from proctor.inside.running import Cell, Job, Version
 from proctor.locate.search import Budget, Cells, Seen
-from proctor.locate.where import Answer, Rights, Text, is_unexplained, located
+from proctor.locate.where import Answer, Rights, Text, lacks_a_line, located
 from proctor.marking.in_process import InProcess
 
 SECONDS = 2.0  # of processor time: somebody waits
@@ -35,14 +35,14 @@ def rights() -> Rights:
 def with_line(
     result: Result, answer: Any, examiner: Examiner, namespace: Mapping[str, Any], parts: Mapping[str, Any]
 ) -> Result:
-    """The result with the line of its mistake, if it has no explanation and the line is found. An interrupt ends the
+    """The result with the line of its mistake, if it has none and the line is found. An interrupt ends the
     search, and the result is as it was.
 
     Args:
         namespace: the globals that the answer's code sees.
         parts: what is the reference's while the answer is judged.
     """
-    if not is_unexplained(result):
+    if not lacks_a_line(result):
         return result
     texts = {f"cell {i}": text for i, text in enumerate(texts_of(answer, namespace, parts))}
     if not texts:

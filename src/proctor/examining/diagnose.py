@@ -17,7 +17,7 @@ from proctor.examining.patience import at_most
 from proctor.examining.result import Explanation, Result
 from proctor.forbid.replace import Blocker, Withheld
 from proctor.inside.inputs import PARAMETER, Asked, Draws, Replay, Salted, UnknownDraw, drawing
-from proctor.inside.observe import Observation, Raised, fresh_state, last_return, observe
+from proctor.inside.observe import A_RETURN_MISSING, Observation, Raised, fresh_state, last_return, observe
 from proctor.inside.running import listening
 
 Observations = Mapping[str, Observation]
@@ -165,6 +165,8 @@ class Examiner:
         first = probes[next(n for n in (*values, *probes) if not agrees[n])]
         printed = seen[first.name].printed if first.name in seen else result.printed
         evidence = self._evidence(first, known.get(first.name))
+        if share:  # elsewhere it does return something
+            evidence = tuple(sentence.removesuffix(A_RETURN_MISSING) for sentence in evidence)
         result = replace(result, situation=first.situation, evidence=evidence, printed=printed, probe=first.name)
         mistakes = self.diagnose(known, agrees, again)
         if mistakes:

@@ -105,15 +105,23 @@ def scaled(name: str, wanted: Compared, mine: Array, theirs: Array) -> Iterator[
     if mine.size < 2:
         return
     factor = float((mine * theirs).sum() / max(float((theirs * theirs).sum()), 1e-300))
-    if factor and same(wanted, mine / factor):
+    if factor and accounts(wanted, mine, mine / factor):
         if abs(factor + 1) < 1e-3:
             yield f"Every entry of {name} has the wrong sign."
         else:
-            yield f"Every entry of {name} is off by the same factor, {factor:.4g}."
+            digits = 3 if abs(factor - 1) > 0.01 else 5  # "the same factor, 1" would say nothing
+            yield f"Every entry of {name} is off by the same factor, {factor:.{digits}g}."
         return
     shift = float((mine - theirs).mean())
-    if same(wanted, mine - shift):
-        yield f"Every entry of {name} is too {'large' if shift > 0 else 'small'} by the same {abs(shift):.4g}."
+    if accounts(wanted, mine, mine - shift):
+        yield f"Every entry of {name} is too {'large' if shift > 0 else 'small'} by the same {abs(shift):.3g}."
+
+
+def accounts(wanted: Compared, mine: Array, mended: Array) -> bool:
+    """Does what was done to an array account for its error, to the digits that are told, and not only to within what is
+    allowed? Where little is wrong, a factor near 1 would bring anything there."""
+    left = np.abs(mended - wanted.array).max()
+    return same(wanted, mended) and bool(left <= 0.003 * np.abs(mine - wanted.array).max())
 
 
 def sums(name: str, wanted: Compared, mine: Array, theirs: Array) -> Iterator[str]:

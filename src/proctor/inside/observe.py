@@ -24,6 +24,7 @@ from torch import Tensor
 from proctor.inside.inputs import UnknownDraw
 
 LARGEST = 64 * 2**20  # bytes of one observed tensor: far above any probe, far below a memory bomb
+A_RETURN_MISSING = " Is a `return` missing?"
 STUDENTS = "<ipython", "<cell", "<submission"  # how the files of student code begin that has no file
 
 
@@ -164,7 +165,7 @@ def plain(value: Any, name: str = "result") -> Tensor:
     if isinstance(value, list | tuple) and all(isinstance(item, int) for item in value):
         return torch.tensor(value, dtype=torch.int64)
     if value is None:
-        raise NotATensor(f"{name} is None. Is a `return` missing?")
+        raise NotATensor(f"{name} is None.{A_RETURN_MISSING}")
     raise NotATensor(f"{name} is {in_words(value)}.")
 
 

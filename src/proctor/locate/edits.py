@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from copy import copy
 from typing import Any, TypeVar
 
-from proctor.locate.neighbours import COMPARISONS, DIMENSIONS, OPERATORS, REDUCES, beside, takes_dimension
-from proctor.locate.source import Definition, Edit, Function, Place, body_of, size
+from proctor.locate.neighbours import COMPARISONS, CREATES, DIMENSIONS, OPERATORS, REDUCES, beside, takes_dimension
+from proctor.locate.source import Definition, Edit, Function, Place, body_of, parameters, size
 
 Node = TypeVar("Node", bound=ast.AST)
 MOST_NAMES = 10  # that are tried in the place of one
@@ -52,11 +52,15 @@ def of_expression(place: Place) -> Iterator[Change]:
         yield from ((changed(node, op=op()), "operator", 1.0) for op in OPERATORS.get(type(node.op), ()))
         if not isinstance(node.op, ast.Add | ast.Mult | ast.BitAnd | ast.BitOr):
             yield changed(node, left=node.right, right=node.left), "order", 1.5
-        yield node.left, "operation", 1.0 + 0.1 * size(node.right)
+        yield node.left, "operation", 1.0 + min(0.1 * size(node.right), 0.9)
+        if isinstance(node.op, ast.Add | ast.Sub) and number(node.right) == 1:
+            yield node.left, "off by one", 0.9
         yield node.right, "operation", 1.2 + 0.1 * size(node.left)
         if isinstance(node.op, ast.Div | ast.Mult | ast.Add | ast.Sub) and isinstance(node.left, ast.BinOp):
             yield from regrouped(node, node.left)
         yield from pushed_in(node)
+        if isinstance(node.op, ast.BitXor):
+            yield as_power(node), "operator", 0.9
     if isinstance(node, ast.UnaryOp) and value is None:
         yield node.operand, "sign" if isinstance(node.op, ast.USub) else "condition", 1.0
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
@@ -95,6 +99,13 @@ def of_number(place: Place, value: float) -> Iterator[Change]:
     for i, n in enumerate(dict.fromkeys(others)):
         if n != value:  # 0 and 1 can make an operation do nothing: to drop it says more
             yield constant(n), "constant", (1.7 if n in (0, 1) else 1.0) + 0.1 * i
+
+
+def as_power(node: ast.BinOp) -> ast.BinOp:
+    """`4 * d ^ 2`, as others write a power, and as it is meant."""
+    if isinstance(node.left, ast.BinOp):
+        return changed(node.left, right=as_power(changed(node, left=node.left.right)))
+    return changed(node, op=ast.Pow())
 
 
 def regrouped(outer: ast.BinOp, inner: ast.BinOp) -> Iterator[Change]:
@@ -180,10 +191,19 @@ def of_call(place: Place) -> Iterator[Change]:
         if len(node.args) == 3:
             a, b, c = node.args
             yield changed(node, args=[c, b, a]), "order", 1.4
+    if name == "range":
+        others = [other for other in reversed(place.names) if other != name][:MOST_NAMES]
+        yield from ((changed(node, args=[ast.Name(other)]), "argument", 1.7) for other in others)
     yield from pulled_out(node)
     given = {k.arg for k in node.keywords}
     if name in REDUCES and "keepdim" not in given:
         yield with_keyword(node, "keepdim", True), "shape", 1.2
+    if name in CREATES and method:
+        for given_to in parameters(place.function)[:2]:
+            for what in ("device", "dtype"):
+                value = attribute(ast.Name(given_to), what)
+                if what not in given:
+                    yield changed(node, keywords=[*node.keywords, ast.keyword(what, value)]), what, 1.2
     if name in ("var", "std") and not given & {"unbiased", "correction"}:
         yield with_keyword(node, "unbiased", False), "argument", 1.2
     if name in ("tril", "triu") and len(node.args) + len(node.keywords) < 2:
@@ -204,11 +224,15 @@ def wrapped(place: Place) -> Iterator[Change]:
         return
     if isinstance(node, ast.Name) and node.id not in place.names:
         return
+    if isinstance(place.parent, ast.Attribute) and place.parent.attr.endswith("_"):
+        yield ast.Call(attribute(node, "clone"), [], []), "in place", 1.5
     if isinstance(place.parent, ast.Attribute | ast.keyword):
         return
     extra = 0.5 if isinstance(node, ast.Name) else 0.0
     for method, arguments, kind in WRAPS:
-        yield ast.Call(attribute(node, method), [constant(a) for a in arguments], []), kind, 2.0 + extra
+        # of a factor, another dtype may make nothing: to drop it says more
+        more = 1.0 if kind == "dtype" and isinstance(place.parent, ast.BinOp) else extra
+        yield ast.Call(attribute(node, method), [constant(a) for a in arguments], []), kind, 2.0 + more
     yield ast.UnaryOp(ast.USub(), node), "sign", 1.8 + extra
     yield ast.UnaryOp(ast.Invert(), node), "condition", 1.8 + extra
     yield ast.BinOp(ast.Constant(1), ast.Sub(), node), "operation", 2.2 + extra
@@ -262,6 +286,8 @@ def of_statements(definition: Definition, function: Function) -> Iterator[Edit]:
                     pass
                 elif i + 1 < len(statements):
                     yield from exchanged(definition, statement, statements[i + 1])
+    for name in parameters(function):
+        yield from copied_before(definition, function, name)
     for node in ast.walk(function):
         if isinstance(node, ast.AugAssign):
             for op in OPERATORS.get(type(node.op), ()):
@@ -276,6 +302,21 @@ def of_statements(definition: Definition, function: Function) -> Iterator[Edit]:
             for i in range(len(target.elts) - 1):
                 new = changed(target, elts=swapped(target.elts, i))
                 yield definition.exchange(target, ast.unparse(new), "order", 1.5)
+
+
+def copied_before(definition: Definition, function: Function, name: str) -> Iterator[Edit]:
+    """An argument that is written into, copied before anything else is done."""
+    for node in ast.walk(function):
+        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+        if not isinstance(node, ast.Assign | ast.AugAssign) or not isinstance(target, ast.Subscript):
+            continue
+        if isinstance(target.value, ast.Name) and target.value.id == name:
+            first = body_of(function)[0]
+            start, _ = definition.span(first)
+            new = f"{name} = {name}.clone()\n" + " " * first.col_offset
+            old = definition.words(*definition.span(node)).partition("\n")[0]
+            yield Edit("in place", node.lineno, start, start, new, old, 1.5)
+            return
 
 
 def exchanged(definition: Definition, first: ast.stmt, second: ast.stmt) -> Iterator[Edit]:

@@ -78,6 +78,7 @@ REDUCES = {
     "any",
     "argmax",
 }
+CREATES = {"tensor", "zeros", "ones", "full", "eye", "arange", "linspace", "logspace", "empty", "rand", "randn"}
 DIMENSIONS = (-1, -2, 0, 1, -3, 2, 3)
 
 

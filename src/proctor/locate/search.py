@@ -19,6 +19,7 @@ from proctor.locate.source import Definition, Edit, applied
 from proctor.locate.trace import Spot
 
 BATCH = 60  # candidates that are run together at first
+MOST_BETTER = 12  # edits of which it is asked whether all values are right with them
 SEEDS = 4  # edits that set some probes right, to which a second one is looked for
 Text = str
 Cells = Mapping[str, Text]  # label -> text
@@ -122,10 +123,15 @@ def candidates(
 
 @dataclass
 class Repair:
-    """What was found: the edits that make all probes agree, and after how many candidates."""
+    """What was found: the edits that make all probes agree, and after how many candidates.
+
+    Args:
+        agree: how many probes agree then, if it is not all of them: those of values, and perhaps more.
+    """
 
     candidate: Candidate
     tried: int
+    agree: int | None = None
 
 
 def repair(
@@ -138,7 +144,8 @@ def repair(
     spot: Spot | None = None,
     names: Mapping[str, str] | None = None,
 ) -> Repair | None:
-    """The smallest edit of an answer's cells with which all probes agree, or None if none was found in the budget.
+    """The smallest edit of an answer's cells with which all probes agree; else one with which all that see values do;
+    None if none was found in the budget.
 
     Args:
         seen: what the probes saw of the answer as it is.
@@ -163,6 +170,9 @@ def repair(
         ]
         if found := _first(examiner, pairs, still, texts, bench, budget, []):
             return Repair(found, budget.tried)
+    for one, still in better[:MOST_BETTER]:
+        if examiner.exercise.probes[still].kind != "value" and (agree := values_agree(examiner, one, texts, bench)):
+            return Repair(one, budget.tried, agree)
     return None
 
 
@@ -208,6 +218,14 @@ def first_failing(examiner: Examiner, seen: Seen) -> str | None:
     return None
 
 
+def passing(examiner: Examiner, seen: Seen) -> list[str]:
+    """The probes of values that the answer passes, if it passes at least half of them. Where it passes few, they are
+    special cases, in which a mistake may not show."""
+    values = [name for name, probe in examiner.exercise.counted().items() if probe.kind == "value"]
+    passed = [name for name in values if agrees(examiner, seen, [name])]
+    return passed if 2 * len(passed) >= len(values) else []
+
+
 def agrees(examiner: Examiner, seen: Seen, probes: Iterable[str]) -> bool:
     """Do all these probes see what they see of the reference, and nothing that is forbidden?"""
     return all(
@@ -215,9 +233,21 @@ def agrees(examiner: Examiner, seen: Seen, probes: Iterable[str]) -> bool:
     )
 
 
+def values_agree(examiner: Examiner, candidate: Candidate, texts: Cells, bench: Bench) -> int | None:
+    """With how many probes a candidate agrees, on both sets of inputs; None if one of values is not among them."""
+    probes = examiner.exercise.counted()
+    agreeing = set(probes)
+    for judge, again in ((examiner, False), (examiner.other_inputs, True)):
+        (outcome,) = bench.run([candidate.cells(texts)], list(probes), again=again)
+        agreeing &= {name for name in probes if agrees(judge, outcome, [name])}
+    values = {name for name, probe in probes.items() if probe.kind == "value"}
+    return len(agreeing) if values <= agreeing else None
+
+
 def fails(examiner: Examiner, candidate: Candidate, texts: Cells, bench: Bench) -> str | None:
-    """A probe that fails with a candidate, on one of two sets of inputs; None if all agree on both."""
-    probes = list(examiner.exercise.counted())
+    """A probe that fails with a candidate, on one of two sets of inputs, if possible one that sees values; None if all
+    agree on both."""
+    probes = sorted(examiner.exercise.counted(), key=lambda name: examiner.exercise.probes[name].kind != "value")
     for judge, again in ((examiner, False), (examiner.other_inputs, True)):
         (outcome,) = bench.run([candidate.cells(texts)], probes, again=again)
         for probe in probes:

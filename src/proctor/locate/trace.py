@@ -3,6 +3,7 @@
 Every expression of the student's is made to tell its value while the answer runs under a probe that it fails. A value
 is *known* if a right solution has it anywhere on the same input. From what was returned we walk back, against the flow
 of the data, through values that are not known, until we come to one whose own inputs are: there the numbers part.
+Where the answer is right under other probes, what is not known there either is another way, and not the mistake.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import ast
 import inspect
 import sys
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -25,6 +26,7 @@ from proctor.inside.watching import MOST_VALUES, SEE, Recorder
 from proctor.locate.source import Definition
 
 CLOSE, VERY_CLOSE = 2e-5, 1e-6  # of each number, and of the largest magnitude
+MOST_SLICES = 64  # of a tensor: what a loop computes one after the other
 
 TELLING = (
     ast.Name, ast.Attribute, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.Subscript, ast.IfExp, ast.List,
@@ -45,6 +47,7 @@ class Spot:
     children: tuple[int, ...]
     returned: str = ""  # the function whose result it is
     assigned: str = ""  # the variable that gets its value
+    changes: bool = False  # a statement that writes into what the variable holds: `out[i] = x`, `rows.append(x)`
 
 
 @dataclass
@@ -95,28 +98,57 @@ class _Watching(ast.NodeTransformer):
                 self.spots[number] = replace(self.spots[number], returned=name)
         return node
 
-    def visit_Assign(self, node: ast.Assign) -> ast.AST:
-        self.generic_visit(node)
+    def visit_Assign(self, node: ast.Assign) -> ast.AST | list[ast.AST]:
+        target = node.targets[0]
+        if isinstance(target, ast.Subscript):
+            self.below.append([])
+            target.slice, node.value = self.visit(target.slice), self.visit(node.value)
+            return self._changed(node, target, self.below.pop())
+        if isinstance(target, ast.Name) and isinstance(node.value, ast.Tuple):
+            node.value = self._wrap(node.value)
+        else:
+            self.generic_visit(node)
         number = number_of(node.value)
-        if number is not None and isinstance(node.targets[0], ast.Name):
-            self.spots[number] = replace(self.spots[number], assigned=node.targets[0].id)
+        if number is not None and isinstance(target, ast.Name):
+            self.spots[number] = replace(self.spots[number], assigned=target.id)
         return node
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST | list[ast.AST]:
-        """`x += y` changes `x`: its value is told by a statement of its own."""
-        start, end = self.definition.span(node)
         self.below.append([])
-        self.generic_visit(node)
-        children = self.below.pop()
-        if not isinstance(node.target, ast.Name):
+        if isinstance(node.target, ast.Subscript):
+            node.target.slice = self.visit(node.target.slice)
+        node.value = self.visit(node.value)
+        return self._changed(node, node.target, self.below.pop())
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | list[ast.AST]:
+        call = node.value
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+            return self.generic_visit(node)
+        if call.func.attr != "append" and not call.func.attr.endswith("_"):
+            return self.generic_visit(node)
+        self.below.append([])
+        call.args = [self.visit(a) for a in call.args]
+        call.keywords = [self.visit(k) for k in call.keywords]
+        return self._changed(node, call.func.value, self.below.pop())
+
+    def _changed(self, node: ast.stmt, target: ast.expr, children: list[int]) -> ast.AST | list[ast.AST]:
+        """`x += y`, `x[0] = y`, `x.append(y)` and `x.add_(y)` change `x`: a statement of its own tells its value then.
+
+        Args:
+            children: what goes into it.
+        """
+        into = not isinstance(target, ast.Name) or isinstance(node, ast.Expr)
+        while isinstance(target, ast.Subscript):
+            target = target.value
+        if not isinstance(target, ast.Name):
             self.below[-1] += children
             return node
-        number, name = len(self.spots), node.target.id
-        text = self.definition.words(start, end)
+        start, end = self.definition.span(node)
+        text, number = self.definition.words(start, end), len(self.spots)
         self.spots[number] = Spot(
-            self.label, node.lineno, text, "AugAssign", start, end, tuple(children), assigned=name
+            self.label, node.lineno, text, type(node).__name__, start, end, tuple(children), "", target.id, into
         )
-        told = ast.Call(ast.Name(SEE, ast.Load()), [ast.Constant(number), ast.Name(name, ast.Load())], [])
+        told = ast.Call(ast.Name(SEE, ast.Load()), [ast.Constant(number), ast.Name(target.id, ast.Load())], [])
         return [node, ast.copy_location(ast.Expr(told), node)]
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
@@ -136,7 +168,7 @@ class _Watching(ast.NodeTransformer):
             return self._wrap(node)
         return self.generic_visit(node)
 
-    def _wrap(self, node: ast.expr, skip: ast.expr | None = None) -> ast.AST:
+    def _wrap(self, node: ast.expr, skip: ast.expr | None = None) -> ast.expr:
         wanted = id(node) in self.wanted
         start, end = self.definition.span(node)
         self.below.append([])
@@ -176,6 +208,7 @@ class RightValues:
 
     def __init__(self) -> None:
         self.variables: dict[str, np.ndarray[Any, Any]] = {}  # those of the solutions
+        self.results: list[np.ndarray[Any, Any]] = []  # what they return
         self.arrays: dict[tuple[int, ...], list[np.ndarray[Any, Any]]] = {}
 
     def add(self, value: np.ndarray[Any, Any]) -> None:
@@ -187,6 +220,16 @@ class RightValues:
         value = np.squeeze(value)
         return any(close(value, other) for other in self.arrays.get(value.shape, ()))
 
+    def has_slice(self, value: np.ndarray[Any, Any]) -> bool:
+        """Is this one row of a value, or one head, or one sequence: what a loop computes one after the other?"""
+        value = np.squeeze(value)
+        for shape, arrays in self.arrays.items():
+            axes = range(len(shape) if len(shape) == value.ndim + 1 else 0)
+            fitting = [a for a in axes if shape[:a] + shape[a + 1 :] == value.shape and shape[a] <= MOST_SLICES]
+            if any(close(value, part) for a in fitting for array in arrays for part in np.moveaxis(array, a, 0)):
+                return True
+        return False
+
 
 def close(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
     finite = np.isfinite(b)
@@ -197,8 +240,10 @@ def close(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
 
 
 def is_constant(value: np.ndarray[Any, Any]) -> bool:
-    """`torch.zeros(3)`: something to begin with."""
-    return bool((value == value.flat[0]).all()) if value.size else True
+    """`torch.zeros(3)`, `torch.eye(3)`: something to begin with."""
+    if value.size == 0 or (value == value.flat[0]).all():
+        return True
+    return value.ndim == 2 and np.array_equal(value, np.eye(*value.shape))
 
 
 def array_of(tensor: Any) -> np.ndarray[Any, Any]:
@@ -220,9 +265,11 @@ def right_values(examiner: Examiner, probe: str) -> RightValues | None:
     found = RightValues()
     for key, value in recorder.values.items():
         found.add(array_of(value))
-        name = spots[int(key.partition(".")[0])].assigned
-        if name:
-            found.variables.setdefault(name, array_of(value))
+        spot = spots[int(key.partition(".")[0])]
+        if spot.assigned:
+            found.variables.setdefault(spot.assigned, array_of(value))
+        if spot.returned:
+            found.results.append(np.squeeze(array_of(value)))
     return found
 
 
@@ -272,19 +319,61 @@ class Parting:
     Args:
         known: what goes into it ("tensor", or "number" where numbers are asked for) a right solution has, all of it;
             empty if that is not so, or if nothing does.
+        on_the_way: the value is one of a right solution's after all, but not its result.
     """
 
     spot: Spot
     known: str
+    on_the_way: bool = False
 
 
-def parting(seen: Observation, watched: Watched, right: RightValues, name: str) -> Parting | None:
+def parting(
+    seen: Observation, watched: Watched, right: RightValues, name: str, other_ways: frozenset[int] = frozenset()
+) -> Parting | None:
     """Where an answer's numbers leave those of right solutions; None if they do not, or if nothing was seen.
 
     Args:
         seen: what the recorder noted.
         name: of the function whose result is wrong; for a class, any of its methods'.
+        other_ways: expressions that are passed over, unless the result is NaN or infinite.
     """
+    flow = flow_of(seen, watched, right, name)
+    if flow is None:
+        return None
+    order, spots = flow.order, flow.spots
+    wrong = [i for i in flow.own if not flow.is_known(i)]
+    if not wrong:
+        return unfinished(flow)
+    first = wrong[0] if spots[wrong[0]].returned == name else wrong[-1]
+    if np.isfinite(flow.value(first)).all():  # otherwise an overflow: small inputs are right in spite of it
+        flow.passed_over = other_ways - {order[first].number}
+    found = flow.back(first)
+    inputs = [i for i in flow.inputs(found) if order[i].tensor or flow.plain]
+    known = bool(inputs) and all(right.has(flow.value(i)) for i in inputs)
+    return Parting(spots[found], ("number" if flow.plain else "tensor") if known else "")
+
+
+def unfinished(flow: _Flow) -> Parting | None:
+    """The one value that an answer returns, if a right solution has it before its result; None if it is a result."""
+    if len({flow.order[i].number for i in flow.own}) != 1 or not flow.order[flow.own[0]].tensor:
+        return None
+    value = np.squeeze(flow.value(flow.own[0]))
+    if not flow.right.has(value) or any(close(value, r) for r in flow.right.results if r.shape == value.shape):
+        return None
+    return Parting(flow.spots[flow.own[0]], "", on_the_way=True)
+
+
+def other_ways(seen: Observation, watched: Watched, right: RightValues, name: str) -> frozenset[int]:
+    """Expressions whose value no right solution has, under a probe that the answer passes: another way to go."""
+    flow = flow_of(seen, watched, right, name)
+    if flow is None:
+        return frozenset()
+    unknown = (i for i in range(len(flow.order)) if not flow.is_known(i))
+    return frozenset(flow.order[i].number for i in unknown if not flow.spots[i].changes)
+
+
+def flow_of(seen: Observation, watched: Watched, right: RightValues, name: str) -> _Flow | None:
+    """What the recorder noted, in its order; None if it noted nothing."""
     if not seen.values or "order" not in seen.values:
         return None
     order = [Event(*row) for row in seen.values["order"].tolist()]
@@ -293,14 +382,7 @@ def parting(seen: Observation, watched: Watched, right: RightValues, name: str) 
     spots = [watched.spots[event.number] for event in order]
     returned = [i for i, spot in enumerate(spots) if spot.returned]
     own = [i for i in returned if spots[i].returned == name] or returned
-    flow = _Flow(order, spots, seen.values, right, plain=not any(order[i].tensor for i in own))
-    wrong = [i for i in own if not flow.is_known(i)]
-    if not wrong:
-        return None
-    found = flow.back(wrong[0] if spots[wrong[0]].returned == name else wrong[-1])
-    inputs = [i for i in flow.inputs(found) if order[i].tensor or flow.plain]
-    known = bool(inputs) and all(right.has(flow.value(i)) for i in inputs)
-    return Parting(spots[found], ("number" if flow.plain else "tensor") if known else "")
+    return _Flow(order, spots, seen.values, right, own)
 
 
 def same_variables(seen: Observation, watched: Watched, right: RightValues) -> dict[str, str]:
@@ -330,14 +412,18 @@ class _Flow:
     """Events in their order, and where each one's value came from.
 
     Args:
-        plain: what is returned are numbers. Otherwise numbers are not asked about: a solution has many of its own.
+        own: events whose values the answer returned. If all are numbers, numbers are asked about (`plain`); otherwise
+            they are not: a solution has many of its own.
     """
 
     def __init__(
-        self, order: list[Event], spots: list[Spot], values: Mapping[str, Any], right: RightValues, plain: bool
+        self, order: list[Event], spots: list[Spot], values: Mapping[str, Any], right: RightValues, own: list[int]
     ) -> None:
-        self.order, self.spots, self.values, self.right, self.plain = order, spots, values, right, plain
+        self.order, self.spots, self.values, self.right, self.own = order, spots, values, right, own
+        self.plain = not any(order[i].tensor for i in own)
+        self.passed_over: frozenset[int] = frozenset()
         self._known: dict[int, bool] = {}
+        self._repeated = {event.number for event in order if event.time}
 
     def is_known(self, i: int) -> bool:
         """Is there nothing to ask about this value: it is one of a right solution's, or says nothing?"""
@@ -359,7 +445,7 @@ class _Flow:
     def inputs(self, i: int) -> list[int]:
         """The events whose values go into this one's."""
         event, spot = self.order[i], self.spots[i]
-        found = [event.made_by] if 0 <= event.made_by < i else []
+        found = [event.made_by] if 0 <= event.made_by < i and not spot.changes else []
         if found and spot.kind != "AugAssign":
             return found
         if spot.kind == "Name":
@@ -374,6 +460,22 @@ class _Flow:
 
     def back(self, i: int) -> int:
         """Against the flow, through what is not known, to where all inputs are."""
-        while unknown := [j for j in self.inputs(i) if not self.is_known(j)]:
-            i = unknown[0]
+        while (unknown := next(self.suspects(i, set()), None)) is not None:
+            i = unknown
         return i
+
+    def suspects(self, i: int, seen: set[int]) -> Iterator[int]:
+        """What goes into a value and is not known; where that is another way, what goes into it in turn."""
+        for j in self.inputs(i):
+            if j in seen or self.is_known(j) or self.is_part(j):
+                continue
+            seen.add(j)
+            if self.order[j].number in self.passed_over:
+                yield from self.suspects(j, seen)
+            else:
+                yield j
+
+    def is_part(self, i: int) -> bool:
+        """Is this, in a loop, a part of a value that is known?"""
+        repeated = self.order[i].number in self._repeated and not self.spots[i].changes
+        return repeated and self.right.has_slice(self.value(i))

@@ -10,8 +10,12 @@ from dataclasses import dataclass, field, replace
 from proctor.examining.diagnose import Examiner
 from proctor.examining.result import Explanation, Located, Result
 from proctor.locate import words
-from proctor.locate.search import Bench, Budget, Repair, Seen, first_failing, repair
-from proctor.locate.trace import Parting, RightValues, Watched, parting, right_values, same_variables
+from proctor.locate.search import Bench, Budget, Repair, Seen, first_failing, passing, repair
+from proctor.locate.trace import Parting, RightValues, Watched, other_ways, parting, right_values, same_variables
+
+STATEMENTS = ("Assign", "AugAssign", "Expr")  # which change what a variable holds
+FOR_A_PROPERTY = 300  # edits that are tried where the card says what is the matter already
+MOST_PASSED = 3  # probes that are looked at, of those that an answer passes
 
 
 @dataclass(frozen=True)
@@ -61,9 +65,13 @@ class Rights:
         return self.values[key]
 
 
-def is_unexplained(result: Result) -> bool:
-    """Has an answer values that are wrong, and nobody could say why?"""
-    return result.state == "not_yet" and result.help is None
+def lacks_a_line(result: Result) -> bool:
+    """Is an answer wrong, and nobody could say why; or a property that it lacks was named, and not the line?"""
+    return result.state == "not_yet" and (result.help is None or is_of_a_property(result))
+
+
+def is_of_a_property(result: Result) -> bool:
+    return result.help == "explained" and result.line is None
 
 
 def located(
@@ -83,6 +91,8 @@ def located(
     failing = first_failing(examiner, answer.seen)
     if failing is None or not answer.texts:
         return result
+    if is_of_a_property(result):
+        return with_line(result, examiner, answer, bench, budget, rights)
     parted, names = by_trace(examiner, answer, bench, rights, failing)
     texts = {label: text.source for label, text in answer.texts.items()}
     spot = None if parted is None else parted.spot
@@ -92,6 +102,21 @@ def located(
     if parted is not None:
         return told_parting(result, answer.texts, parted)
     return result
+
+
+def with_line(
+    result: Result, examiner: Examiner, answer: Answer, bench: Bench, budget: Budget, rights: Rights
+) -> Result:
+    """A result that says which property an answer lacks, with the line as well, if a small edit gives it back."""
+    if any(seen.called for seen in answer.seen.values()):
+        return result  # what it should do without is named, and an edit may not do with it either
+    budget.candidates = min(budget.candidates, FOR_A_PROPERTY)
+    texts = {label: text.source for label, text in answer.texts.items()}
+    found = repair(examiner, answer.seen, texts, rights.source(examiner), bench, budget)
+    if found is None or found.agree is not None:
+        return result
+    told = told_repair(result, answer.texts, found, reveal=False)
+    return replace(result, line=told.line, steps=told.steps, explanations=(*result.explanations, *told.explanations))
 
 
 def by_trace(
@@ -107,11 +132,17 @@ def by_trace(
             watched.add(label, text.source)
         except (SyntaxError, ValueError, RecursionError):
             continue
-    (seen,) = bench.run([watched.cells], [failing], watched=True)
+    passed = passing(examiner, answer.seen)[:MOST_PASSED]
+    (seen,) = bench.run([watched.cells], [failing, *passed], watched=True)
     if failing not in seen:
         return None, {}
-    noted = seen[failing]
-    return parting(noted, watched, right, examiner.exercise.name), same_variables(noted, watched, right)
+    noted, name = seen[failing], examiner.exercise.name
+    ways: frozenset[int] = frozenset()
+    for probe in passed:
+        values = rights.value(examiner, probe)
+        if values is not None and probe in seen:
+            ways |= other_ways(seen[probe], watched, values, name)
+    return parting(noted, watched, right, name, ways), same_variables(noted, watched, right)
 
 
 def told_repair(result: Result, texts: Mapping[str, Text], found: Repair, reveal: bool) -> Result:
@@ -119,7 +150,9 @@ def told_repair(result: Result, texts: Mapping[str, Text], found: Repair, reveal
     label, first = edits[0]
     text = texts[label]
     if len(edits) == 1:
-        sentence = words.one_change(text.line(first.line), text.code(first.line), first.kind, result.probes)
+        sentence = words.one_change(
+            text.line(first.line), text.code(first.line), first.kind, result.probes, found.agree
+        )
     else:
         places = [(texts[where].line(edit.line), edit.kind) for where, edit in edits]
         sentence = words.two_changes(places, result.probes)
@@ -134,8 +167,13 @@ def told_repair(result: Result, texts: Mapping[str, Text], found: Repair, reveal
 def told_parting(result: Result, texts: Mapping[str, Text], parted: Parting) -> Result:
     spot = parted.spot
     line = texts[spot.label].line(spot.line)
-    sentence = words.parting(line, words.short(spot.text), parted.known)
-    steps = words.TRACE_STEPS if parted.known else words.TRACE_STEPS[1:]
+    steps: tuple[str, ...]
+    if parted.on_the_way:
+        sentence, steps = words.unfinished(line, words.short(spot.text)), words.UNFINISHED_STEPS
+    else:
+        holder = spot.assigned if spot.kind in STATEMENTS else ""
+        sentence = words.parting(line, words.short(spot.text), parted.known, holder)
+        steps = words.TRACE_STEPS if parted.known else words.TRACE_STEPS[1:]
     told = Located("trace", spot.kind, words.short(spot.text, 200))
     return replace(
         result, help="located", line=spot.line, explanations=(Explanation(sentence),), steps=steps, located=told

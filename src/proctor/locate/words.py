@@ -52,6 +52,7 @@ KINDS = {
     "off by one": Kind("counting: where it begins, where it ends", "One was added or taken away."),
     "in place": Kind("what is changed in place", "Something is no longer overwritten that is still needed as it was."),
     "dtype": Kind("the dtype", "The numbers have another dtype now."),
+    "device": Kind("the device", "A new tensor is made on the device of an argument now."),
     "statement": Kind("whether this statement is wanted", "The statement was left out."),
     "sequence": Kind("the order of the statements", "Two statements changed places."),
     "expression": Kind("the formula", "The formula was exchanged for another. Write yours beside the one in the text."),
@@ -59,9 +60,10 @@ KINDS = {
 }
 
 
-def one_change(line: str, code: str, kind: str, probes: int) -> str:
-    """The sentence for one edit that was found."""
-    return f"One change in {line}, `{code}`, makes all {probes} probes agree: look at {KINDS[kind].look}."
+def one_change(line: str, code: str, kind: str, probes: int, agree: int | None = None) -> str:
+    """The sentence for one edit that was found; `agree` is how many probes agree with it, if not all."""
+    makes = f"makes all {probes} probes agree" if agree is None else f"makes {agree} of the {probes} probes agree"
+    return f"One change in {line}, `{code}`, {makes}: look at {KINDS[kind].look}."
 
 
 def two_changes(places: list[tuple[str, str]], probes: int) -> str:
@@ -77,12 +79,27 @@ def steps(old: str, kind: str) -> tuple[str, ...]:
     return f"The change was made to this piece of your code: `{old}`.", KINDS[kind].step
 
 
-def parting(line: str, code: str, known: str) -> str:
-    """The sentence for the place where an answer's numbers leave those of a right solution."""
+def parting(line: str, code: str, known: str, holder: str = "") -> str:
+    """The sentence for the place where an answer's numbers leave those of a right solution.
+
+    Args:
+        holder: the variable whose value the code changes, where it is a statement.
+    """
+    if holder:
+        return f"Look at {line}: what `{holder}` holds after `{code}` is a value that our solution has nowhere."
     inputs = f", though it has every {known} that goes into it" if known else ""
     return f"Look at {line}: `{code}` has a value that our solution has nowhere{inputs}."
 
 
+def unfinished(line: str, code: str) -> str:
+    """The sentence for an answer that returns what a right solution has before its result."""
+    return f"Look at {line}: `{code}` is a value that our solution has too, but on the way to its result."
+
+
+UNFINISHED_STEPS = (
+    "What you return is right so far, and something is still to be done with it.",
+    "Compare its shape with the one that the exercise asks for, or one of its rows with what you expect there.",
+)
 TRACE_STEPS = (
     "What it is computed from agrees with our solution, so the step itself is what differs.",
     "Print this value and its shape for an input of your own that is so small that you can compute it by hand.",

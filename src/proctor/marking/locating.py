@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from proctor.inside.running import Version
 from proctor.locate.search import Budget, Cells, Seen
-from proctor.locate.where import Answer, Rights, Text, is_unexplained, located
+from proctor.locate.where import Answer, Rights, Text, lacks_a_line, located
 from proctor.marking.submission_marker import Circumstances, SubmissionMarker
 
 MOST_STOPS = 3  # of one batch: a version that ends its process is passed over
@@ -32,10 +32,10 @@ class Locating:
     rights: Rights = field(default_factory=Rights)
 
     def locate(self, marker: SubmissionMarker) -> None:
-        """Add the line to every result that has no explanation and whose line is found."""
+        """Add the line to every result that has no name, and none yet, and whose line is found."""
         left = PER_SUBMISSION
         for name, (given, seen) in list(marker.seen.items()):
-            if left <= 0 or not is_unexplained(marker.results[name]):
+            if left <= 0 or not lacks_a_line(marker.results[name]):
                 continue
             budget = Budget(self.candidates, min(self.seconds, left))
             bench = MarkerBench(marker, given, name, budget)

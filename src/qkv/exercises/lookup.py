@@ -1001,10 +1001,10 @@ def called_again(self_attention: Any) -> Seen:
 
 @self_attention_exercise.misconception
 class QueriesAndKeysSwapped(SelfAttention):
-    """You use q_proj for the keys and k_proj for the queries.
+    """Your scores are turned: the keys ask and the queries answer, as if q_proj and k_proj had changed places.
 
-    The scores come out turned. In training the names would sort themselves out; with weights from elsewhere the result
-    is wrong.
+    Row i should hold what query i finds in each key. In training two exchanged names would sort themselves out; with
+    weights from elsewhere the result is wrong.
     """
 
     def forward(self, x: Tensor) -> Tensor:

@@ -72,6 +72,12 @@ def test_returning_nothing_is_told(examiner):
     assert "y is None. Is a `return` missing?" in result.message
 
 
+def test_no_return_is_missing_where_something_is_returned_elsewhere(examiner):
+    result = examiner.examine(lambda x, slope, offset: slope * x + offset if slope < 50 else None)
+    assert "y is None." in result.message
+    assert "missing" not in result.message
+
+
 def test_a_property_only_takes_away(examiner):
     result = examiner.examine(one_exercise.exercise.misconceptions["changes_its_input"].implementation)
     assert result.score == pytest.approx(2 / 3)  # both value probes agree, one of three probes does not

@@ -41,6 +41,8 @@ def known(**values: Tensor) -> dict[str, Known]:
             ["Your rows should sum to 1, and some of them sum to"],
         ),
         (X, X**2, []),
+        (X, X * 1.0005, ["Every entry of x is off by the same factor, 1.0005."]),
+        (X, X.double() + 1e-8 * X.cos(), []),  # another dtype: "the same factor, 1" would be no fact
     ],
 )
 def test_facts(expected: Tensor, seen: Tensor, said: list[str]) -> None:

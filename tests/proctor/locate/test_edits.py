@@ -71,6 +71,42 @@ def test_what_a_small_edit_is(line: str, kind: str) -> None:
     assert kind in repairs(TEXT).get(line, set())
 
 
+COUNTING = """
+def count(n, d):
+    total = 0
+    for i in range(n):
+        for j in range(i + 1):
+            total += i < j
+    last = torch.arange(n)
+    weights = 4 * d ^ 2
+    return total * (d / n)
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("for j in range(n):", "argument"),
+        ("for j in range(i):", "off by one"),
+        ("last = torch.arange(n, device=n.device)", "device"),
+        ("last = torch.arange(n, dtype=d.dtype)", "dtype"),
+        ("weights = (4 * d ** 2)", "operator"),
+    ],
+)
+def test_what_a_small_edit_of_counting_is(line: str, kind: str) -> None:
+    assert kind in repairs(COUNTING).get(line, set())
+
+
+def test_a_factor_is_dropped_before_it_is_made_a_bool() -> None:
+    """`x * factor.bool()` is `x` as well, and has nothing to do with the mistake."""
+    costs = {
+        applied(COUNTING, edit).split("\n")[edit.line - 1].strip(): edit.cost
+        for edit in edits(Definition(COUNTING))
+        if edit.line == 9
+    }
+    assert costs["return total"] < costs["return total * ((d / n).bool())"]
+
+
 def test_every_edit_leaves_code_that_python_can_read() -> None:
     definition = Definition(TEXT)
     found = [*edits(definition), *Ingredients([REFERENCE]).edits(definition)]

@@ -11,6 +11,7 @@ import pytest
 from proctor import Examiner, Result
 from proctor.grading.worker import examiners_of, sandbox_for
 from proctor.inside.running import PATIENCE
+from proctor.locate import search
 from proctor.locate.source import applied
 from proctor.marking.answers import Answers
 from proctor.marking.extraction import extract
@@ -146,6 +147,102 @@ def test_a_helper_of_the_same_file_is_searched_too(mark: Mark) -> None:
     result = mark(text)
     assert result.line == 2
     assert "One change in line 2, `return (t ** 2).mean(-2, keepdim=True)`, makes all 3 probes agree" in result.message
+
+
+BY_ROWS = """\
+def standardise(x, gain, eps=1e-3):
+    flat = x.reshape(-1, x.shape[-1])
+    rows = []
+    for row in flat:
+        centred = row - row.mean()
+        spread = (centred ** 2).mean()
+        rows.append(gain * centred / (spread + eps).sqrt())
+    return torch.stack(rows).reshape(x.shape)
+"""
+INTO_A_COPY = """\
+def standardise(x, gain, eps=1e-3):
+    out = x.clone()
+    for i in range(len(x)):
+        row = x[i]
+        centred = row - row.mean(-1, keepdim=True)
+        out[i] = gain * centred / (centred.square().mean(-1, keepdim=True) + eps).sqrt()
+    return out
+"""
+
+
+@pytest.mark.parametrize(
+    ("right", "change", "line", "said"),
+    [
+        (BY_ROWS, ("(centred ** 2)", "(centred ** 2).cos()"), 6, "`(centred ** 2).cos()` has a value that"),
+        (BY_ROWS, ("(centred ** 2).mean()", "(centred ** 2).mean().cos()"), 6, "`(centred ** 2).mean().cos()` has a"),
+        (INTO_A_COPY, ("range(len(x))", "range(len(x) - 1)"), 6, "what `out` holds after `out[i] = gain * centred"),
+        (INTO_A_COPY, ("    return", "    out.clamp_(max=0.5)\n    return"), 7, "what `out` holds after `out.clamp_(m"),
+    ],
+)
+def test_where_the_numbers_part_in_a_loop(
+    mark: Mark, right: str, change: tuple[str, str], line: int, said: str
+) -> None:
+    """Each round computes a part of what our solution has at once, and nothing is wrong with that."""
+    only_trace = Locating(candidates=0)
+    assert mark(right, locating=only_trace).state == "passed"
+    result = mark(right.replace(*change), locating=only_trace)
+    assert result.located is not None
+    assert result.line == line
+    assert f"Look at line {line}: {said}" in result.message
+
+
+def test_another_way_that_is_right_elsewhere_is_not_the_mistake(mark: Mark) -> None:
+    """Seven times something is a value that our solution has nowhere, and it is there where the answer is right too."""
+    text = changed(
+        ("centred / (", "scaled / below"),
+        ("spread + eps).sqrt()", ""),
+        (
+            "    return",
+            "    scaled = 7 * centred\n"
+            "    wider = eps if eps == 1e-3 else eps + 1\n"
+            "    below = 7 * (spread + wider).sqrt()\n"
+            "    return",
+        ),
+    )
+    result = mark(text, locating=Locating(candidates=0))
+    assert result.line == 7
+    assert "Look at line 7: `spread + wider` has a value that our solution has nowhere" in result.message
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("x - middle", "x.sub_(middle)"),
+        ("    centred = x - middle", "    x -= middle\n    centred = x"),
+        ("    centred = x - middle", "    x[...] = x - middle\n    centred = x"),
+    ],
+)
+def test_a_property_that_is_missing_has_its_line(mark: Mark, change: tuple[str, str]) -> None:
+    result = mark(changed(change))
+    assert (result.help, result.line, result.located) == ("explained", 3, None)
+    what, where = (explanation.sentence for explanation in result.explanations)
+    assert what.startswith("Your code changes a tensor that it was given.")
+    assert where.startswith("One change in line 3, `")
+    assert where.endswith("makes all 3 probes agree: look at what is changed in place.")
+
+
+def test_an_edit_that_mends_all_values_is_told_as_that(mark: Mark, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Besides, the answer writes into its input, for which a second edit would be needed."""
+    monkeypatch.setattr(search, "SEEDS", 0)
+    text = changed(("x - middle", "x + middle"), ("    return", "    x[...] = 0\n    return"))
+    result = mark(text)
+    assert (result.help, result.line) == ("located", 3)
+    assert "One change in line 3, `centred = x + middle`, makes 2 of the 3 probes agree: look at the operator." in (
+        result.message
+    )
+
+
+def test_what_is_right_so_far_is_said_to_be(mark: Mark) -> None:
+    result = mark(changed(("gain * centred / (spread + eps).sqrt()", "spread")), locating=Locating(candidates=0))
+    assert result.line == 5
+    assert "Look at line 5: `spread` is a value that our solution has too, but on the way to its result." in (
+        result.message
+    )
 
 
 def test_a_named_mistake_is_not_searched(mark: Mark) -> None:
