@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from proctor import Examiner
 from proctor.locate import trace
 from proctor.locate.trace import RightValues, array_of, right_values
+from proctor.marking.answers import Answers
+from proctor.marking.extraction import extract
+from proctor.marking.locating import Locating
+from proctor.marking.submissions import read
 from qkv import exercises
+from qkv.checking import judged_in_process
 
+ANSWERS = Path(__file__).parents[1] / "answers"
 PROBE = "machines_of_size_one"  # five machines, one after the other
 
 
@@ -46,3 +54,15 @@ def test_values_are_told_apart_beyond_their_first_entries() -> None:
     assert right.has_slice(a[2])
     assert right.has_slice(a[:, 2] * 2)
     assert not right.has_slice(off[3])
+
+
+def test_another_probe_is_traced_where_the_first_shows_nothing() -> None:
+    """Of the probe's five machines the first three, which are noted, have one layer each: there this answer is right."""
+    path = ANSWERS / "transformer" / "wrong" / "memory_grows_old.py"
+    examiners = {"Transformer": Examiner(exercises.find("Transformer"), "trace")}
+    answers = Answers([extract(read(path.name, path))])
+    (result,) = judged_in_process(answers, ["Transformer"], examiners, Locating(candidates=0))
+    assert result.probe == PROBE
+    assert result.line is not None
+    assert "self.encoder_norm(x)" in path.read_text("utf-8").split("\n")[result.line - 1]
+    assert "That is so on three sources" in result.message
