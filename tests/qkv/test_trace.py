@@ -57,7 +57,7 @@ def test_values_are_told_apart_beyond_their_first_entries() -> None:
 
 
 def test_another_probe_is_traced_where_the_first_shows_nothing() -> None:
-    """Of the probe's five machines the first three, which are noted, have one layer each: there this answer is right."""
+    """Of the probe's five machines the first three, which are noted, have one layer each: there it is right."""
     path = ANSWERS / "transformer" / "wrong" / "memory_grows_old.py"
     examiners = {"Transformer": Examiner(exercises.find("Transformer"), "trace")}
     answers = Answers([extract(read(path.name, path))])
