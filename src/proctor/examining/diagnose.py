@@ -181,8 +181,10 @@ class Examiner:
                 return replace(result, explanations=(Explanation(why),), help="explained", line=line)
         if observation is None or observation.raised is not None:
             return self._ended(result, first, observation)
-        computed = facts(self.expected, known, first.name)
-        return replace(result, explanations=(UNRECOGNISED,), evidence=(*result.evidence, *computed))
+        result = replace(result, evidence=(*result.evidence, *facts(self.expected, known, first.name)))
+        if (otherwise := self._returned_otherwise(seen)) is not None:
+            return replace(result, explanations=(otherwise,), help="explained")
+        return replace(result, explanations=(UNRECOGNISED,))
 
     def remarks(self, seen: Answered) -> tuple[str, ...]:
         """What an answer that passes may hear; it costs nothing."""
@@ -404,6 +406,17 @@ class Examiner:
             return replace(result, explanations=(why,), help="explained")
         why = Explanation(f"What {self.exercise.name} returned cannot be used here.")
         return replace(result, explanations=(why,), help="explained")
+
+    def _returned_otherwise(self, seen: Observations) -> Explanation | None:
+        """Where something else was returned than is asked for: one tensor passes for two values if it has two rows."""
+        for name, probe in self.exercise.counted().items():
+            raised = seen[name].raised if name in seen else None
+            if raised is None or raised.where or not raised.returned:
+                continue
+            if raised.returned != (asked := self._returned(probe)):
+                returned = f"{self.exercise.name} returned {raised.returned}, expected {asked}"
+                return Explanation(f"On {probe.situation}, {returned}.")
+        return None
 
     def _unknown(self, raised: Raised, probe: Probe) -> Explanation:
         """Which parameters a module has that are not asked for, or in another shape, and which it lacks."""

@@ -23,9 +23,15 @@ MOST_TOGETHER = 16  # tensors of a list
 
 class Recorder:
     """Notes values. Each has a number (`12.0`: expression 12, the first time), and knows whose value it is: that of an
-    earlier expression, if it is the same object."""
+    earlier expression, if it is the same object.
 
-    def __init__(self) -> None:
+    Args:
+        times: how often each expression is noted.
+        most: how many values are, in all.
+    """
+
+    def __init__(self, times: int = TIMES, most: int = MOST_VALUES) -> None:
+        self.times, self.most = times, most
         self.clear()
 
     def clear(self) -> None:
@@ -36,13 +42,18 @@ class Recorder:
         self._made: dict[int, int] = {}
         self._times: dict[int, int] = {}
         self._entries = 0
+        self.left_out = False  # some that could have been noted were not: there were too many
 
     def see(self, number: int, value: Any) -> Any:
         """Note a value, and give it back."""
         time = self._times.get(number, 0)
-        if time < TIMES and len(self.order) < MOST_VALUES and self._entries < MOST_ENTRIES:
+        if time >= self.times or len(self.order) >= self.most or self._entries >= MOST_ENTRIES:
+            self.left_out = True
+        else:
             found = noted(value)
-            if found is not None:
+            if found is not None and self._entries + found.numel() > MOST_ENTRIES:
+                self.left_out = True
+            elif found is not None:
                 self._entries += found.numel()
                 self._times[number] = time + 1
                 self.values[f"{number}.{time}"] = found

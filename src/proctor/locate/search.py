@@ -211,11 +211,14 @@ def batches(found: Sequence[Candidate]) -> Iterator[Sequence[Candidate]]:
 
 def first_failing(examiner: Examiner, seen: Seen) -> str | None:
     """A probe that the answer fails; one that sees values before one that sees a property."""
-    probes = sorted(examiner.exercise.counted().values(), key=lambda p: p.kind != "value")
-    for probe in probes:
+    return next(failing(examiner, seen), None)
+
+
+def failing(examiner: Examiner, seen: Seen) -> Iterator[str]:
+    """The probes that the answer fails; those that see values before those that see a property."""
+    for probe in sorted(examiner.exercise.counted().values(), key=lambda p: p.kind != "value"):
         if probe.name not in seen or not examiner.expected[probe.name].same(Known(seen[probe.name])):
-            return probe.name
-    return None
+            yield probe.name
 
 
 def passing(examiner: Examiner, seen: Seen) -> list[str]:

@@ -10,12 +10,13 @@ from dataclasses import dataclass, field, replace
 from proctor.examining.diagnose import Examiner
 from proctor.examining.result import Explanation, Located, Result
 from proctor.locate import words
-from proctor.locate.search import Bench, Budget, Repair, Seen, first_failing, passing, repair
+from proctor.locate.search import Bench, Budget, Repair, Seen, failing, passing, repair
 from proctor.locate.trace import Parting, RightValues, Watched, other_ways, parting, right_values, same_variables
 
 STATEMENTS = ("Assign", "AugAssign", "Expr")  # which change what a variable holds
 FOR_A_PROPERTY = 300  # edits that are tried where the card says what is the matter already
 MOST_PASSED = 3  # probes that are looked at, of those that an answer passes
+MOST_FAILED = 4  # and of those that it fails
 
 
 @dataclass(frozen=True)
@@ -88,19 +89,25 @@ def located(
     Args:
         reveal: keep the edit itself, for an author; students are not shown it.
     """
-    failing = first_failing(examiner, answer.seen)
-    if failing is None or not answer.texts:
+    fails = list(failing(examiner, answer.seen))
+    if not fails or not answer.texts:
         return result
     if is_of_a_property(result):
         return with_line(result, examiner, answer, bench, budget, rights)
-    parted, names = by_trace(examiner, answer, bench, rights, failing)
+    parted, names = by_trace(examiner, answer, bench, rights, fails[0])
+    where = ""
+    for other in fails[1:MOST_FAILED] if parted is None else ():  # of many cases in one probe only the first are noted
+        parted, _ = by_trace(examiner, answer, bench, rights, other)
+        if parted is not None:
+            where = examiner.exercise.probes[other].situation
+            break
     texts = {label: text.source for label, text in answer.texts.items()}
     spot = None if parted is None else parted.spot
     found = repair(examiner, answer.seen, texts, rights.source(examiner), bench, budget, spot, names)
     if found is not None:
         return told_repair(result, answer.texts, found, reveal)
     if parted is not None:
-        return told_parting(result, answer.texts, parted)
+        return told_parting(result, answer.texts, parted, where)
     return result
 
 
@@ -164,7 +171,8 @@ def told_repair(result: Result, texts: Mapping[str, Text], found: Repair, reveal
     )
 
 
-def told_parting(result: Result, texts: Mapping[str, Text], parted: Parting) -> Result:
+def told_parting(result: Result, texts: Mapping[str, Text], parted: Parting, where: str = "") -> Result:
+    """The result with the line where the numbers part; `where` is the situation, if it is not that of the evidence."""
     spot = parted.spot
     line = texts[spot.label].line(spot.line)
     steps: tuple[str, ...]
@@ -174,6 +182,7 @@ def told_parting(result: Result, texts: Mapping[str, Text], parted: Parting) -> 
         holder = spot.assigned if spot.kind in STATEMENTS else ""
         sentence = words.parting(line, words.short(spot.text), parted.known, holder)
         steps = words.TRACE_STEPS if parted.known else words.TRACE_STEPS[1:]
+    sentence += f" That is so on {where}." if where else ""
     told = Located("trace", spot.kind, words.short(spot.text, 200))
     return replace(
         result, help="located", line=spot.line, explanations=(Explanation(sentence),), steps=steps, located=told

@@ -973,6 +973,11 @@ def look_at(exercise: Exercise) -> None:
         return {"output": around_squash(wrapper)(normal(3, 5, seed="x"), *extra)}
 
     @exercise.probe
+    def with_one_more_argument(wrapper: Any) -> Seen:
+        """a sublayer that takes one more argument"""
+        return {"output": around_squash(wrapper)(normal(3, 5, seed="x"), normal(5, seed="a"))}
+
+    @exercise.probe
     def one_vector_only(wrapper: Any) -> Seen:
         """one vector of four components"""
         return {"output": seeded(wrapper(4, squash))(normal(4, seed="x", std=3.0))}

@@ -1181,3 +1181,33 @@ def recurrent_in_one_step(architecture: str, n: int, kernel: int | None = None) 
     Inside that layer a signal is handed on from position to position, and each of these is a step of its way.
     """
     return 1 if architecture == "rnn" else path_length(architecture, n, kernel)
+
+
+@travelling.misconception
+def attention_over_all_positions(architecture: str, n: int, kernel: int | None = None) -> int:
+    """You count n steps for attention: as many as there are positions.
+
+    A query is compared with all n positions, but at once: each of them is one step away.
+    """
+    return n if architecture == "attention" else path_length(architecture, n, kernel)
+
+
+@travelling.misconception
+def one_step_for_everything(architecture: str, n: int, kernel: int | None = None) -> int:
+    """You answer 1 whatever the architecture is.
+
+    That is right for attention. If you tell them apart, see whether your comparisons are ever true: the names are
+    "rnn", "attention" and "cnn", in small letters.
+    """
+    return 1
+
+
+@travelling.misconception
+def at_least_one_layer(architecture: str, n: int, kernel: int | None = None) -> int:
+    """Your convolution takes a layer even for a single position.
+
+    The first position is then the last: there is nothing to cross, and 0 layers do it.
+    """
+    return (
+        max(path_length(architecture, n, kernel), 1) if architecture == "cnn" else path_length(architecture, n, kernel)
+    )

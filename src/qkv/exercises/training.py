@@ -1208,6 +1208,80 @@ def last_batch_left_out(model: nn.Module, loss_sum: Any, batches: Any) -> float:
     return accumulate_gradients(model, loss_sum, found[:-1] or found)
 
 
+@accumulating.misconception
+def never_differentiated(model: nn.Module, loss_sum: Any, batches: Any) -> float:
+    """You add the losses up and never call `backward`, so .grad stays empty.
+
+    The mean that you return is right; what is asked for besides is the gradient, left in .grad.
+    """
+    model.zero_grad()
+    losses, counts = zip(*[loss_sum(model, batch) for batch in batches], strict=True)
+    return float(sum(losses)) / sum(counts)
+
+
+@accumulating.misconception
+def batches_read_twice(model: nn.Module, loss_sum: Any, batches: Any) -> float:
+    """You go through the batches a second time, and find none: they can be read once only.
+
+    Nothing is differentiated then. Add the gradients of the sums up first, and divide by the tokens when they are
+    counted.
+    """
+    model.zero_grad()
+    tokens = sum(int(loss_sum(model, batch)[1]) for batch in batches)
+    total, _, _ = walk(model, loss_sum, batches, lambda loss, count: loss / tokens)
+    return total / tokens
+
+
+@accumulating.misconception
+def means_added_and_averaged(model: nn.Module, loss_sum: Any, batches: Any) -> float:
+    """You average each batch by itself and add these gradients up; what you return is the mean of the means.
+
+    With four equal batches the gradient is four times too large; with uneven ones a token in a short batch counts for
+    more than one in a long batch. Let the sums add up, and divide once: by the number of all tokens.
+    """
+    model.zero_grad()
+    means: list[float] = []
+
+    def mean(loss: Tensor, count: int) -> Tensor:
+        means.append(loss.item() / count)
+        return loss / count
+
+    _, _, number = walk(model, loss_sum, batches, mean)
+    return sum(means) / number
+
+
+def divided_as_they_come(model: nn.Module, loss_sum: Any, batches: Any) -> float:
+    """Each loss over the tokens that were counted until then."""
+    counts: list[int] = []
+
+    def share(loss: Tensor, count: int) -> Tensor:
+        counts.append(count)
+        return loss / sum(counts)
+
+    total, tokens, _ = walk(model, loss_sum, batches, share)
+    return total / tokens
+
+
+@accumulating.misconception
+def divided_by_the_tokens_so_far(model: nn.Module, loss_sum: Any, batches: Any) -> float:
+    """You divide each batch's loss by the number of tokens so far.
+
+    The early batches then count for more. How many tokens there are is known after the last batch: divide then.
+    """
+    model.zero_grad()
+    return divided_as_they_come(model, loss_sum, batches)
+
+
+@accumulating.misconception
+def divided_so_far_and_not_cleared(model: nn.Module, loss_sum: Any, batches: Any) -> float:
+    """You divide each batch's loss by the number of tokens so far, and do not clear what was in .grad before.
+
+    How many tokens there are is known after the last batch: divide then. And clear once, before the first, or the last
+    update's gradient is added to this one's.
+    """
+    return divided_as_they_come(model, loss_sum, batches)
+
+
 # scaled_backward ------------------------------------------------------------------------------------------------------
 
 scaling = Exercise(
@@ -1467,3 +1541,28 @@ def only_nan_noticed(
     """
     grads = [g.float() / scale for g in differentiated(loss, parameters, scale)]
     return adapted(grads, not any(bool(g.isnan().any()) for g in grads), scale, good_steps, interval)
+
+
+@scaling.misconception
+def divided_by_the_new_scale(
+    loss: Tensor, parameters: Sequence[Tensor], scale: float, good_steps: int = 0, interval: int = 2000
+) -> Any:
+    """You divide by the scale for the next step.
+
+    Where it has just doubled, the gradients come out half as large. Divide by the scale that the loss was multiplied
+    by, and change it afterwards.
+    """
+    grads, new, good = scaled_backward(loss, parameters, scale, good_steps, interval)
+    return None if grads is None else [g * (scale / new) for g in grads], new, good
+
+
+@scaling.misconception
+def count_before_the_scale(
+    loss: Tensor, parameters: Sequence[Tensor], scale: float, good_steps: int = 0, interval: int = 2000
+) -> Any:
+    """You return the count of good steps before the scale.
+
+    The order is: gradients, scale for the next step, count of good steps.
+    """
+    grads, new, good = scaled_backward(loss, parameters, scale, good_steps, interval)
+    return grads, good, new

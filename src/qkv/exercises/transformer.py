@@ -785,9 +785,9 @@ def never_stops(token: int, eos: int) -> bool:
 
 @greedy.instead_of("limit")
 def one_too_short(max_length: int) -> int:
-    """Your answer is cut off one token before the limit: bos is counted.
+    """Your answer is cut off one token before the limit.
 
-    max_length counts what is said; bos is not.
+    max_length counts what is said. bos is not said, so it does not count.
     """
     return max_length - 1
 
@@ -974,14 +974,17 @@ def a_place_for_the_finished(beam_search: Any) -> Seen:
 
 @beaming.probe
 def an_unlikely_end(beam_search: Any) -> Seen:
-    """width 2, where an answer of eos alone is worse than both that are followed after it"""
+    """widths 1 and 2, where an answer of eos alone is worse than all that are followed after it"""
     rows = {
         (): [-0.9, -9.0, -0.1, -5.0],
         (2,): [-9.0, -9.0, -0.1, -0.2],
         (2, 2): [-5.0, -5.5, -6.0, -6.5],
         (2, 3): [-0.02, -6.0, -6.0, -6.0],
     }
-    return searched(beam_search(noisy("unlikely", rows), 1, 0, 3, 2))
+    found: Seen = {}
+    for width in (1, 2):
+        found |= labelled(beam_search(noisy("unlikely", rows), 1, 0, 3, width), f"at width {width}")
+    return found
 
 
 @beaming.probe
@@ -1103,6 +1106,16 @@ def start_counted(ids: list[int], total: float, penalty: float) -> float:
     bos was given, not said: the length is that of the ids you return.
     """
     return total / (len(ids) + 1) ** penalty
+
+
+@beaming.instead_of("score")
+def penalty_of_another_paper(ids: list[int], total: float, penalty: float) -> float:
+    """You divide by a power of (5 + length) / 6.
+
+    That is the penalty of Google's translation system of 2016, and many libraries have it. Here it is a power of the
+    length itself.
+    """
+    return total / ((5 + len(ids)) / 6) ** penalty
 
 
 @beaming.instead_of("candidates")

@@ -1,0 +1,40 @@
+"""A way around is left out of one sublayer."""
+
+from torch import nn
+
+from qkv.model.blocks import FeedForward, gelu
+from qkv.model.heads import MultiHeadAttention
+
+
+class EncoderLayer(nn.Module):
+    def __init__(self, d_model, n_heads, d_ff):
+        super().__init__()
+        self.norm1 = nn.LayerNorm(d_model)
+        self.attention = MultiHeadAttention(d_model, n_heads)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.feed_forward = FeedForward(d_model, d_ff, gelu)
+
+    def forward(self, x, mask=None):
+        y = self.norm1(x)
+        y = self.attention(y, y, y, mask)
+        x = x + y
+        y = self.norm2(x)
+        return self.feed_forward(y)
+
+
+class DecoderLayer(nn.Module):
+    def __init__(self, d_model, n_heads, d_ff):
+        super().__init__()
+        self.norm1 = nn.LayerNorm(d_model)
+        self.self_attention = MultiHeadAttention(d_model, n_heads)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.cross_attention = MultiHeadAttention(d_model, n_heads)
+        self.norm3 = nn.LayerNorm(d_model)
+        self.feed_forward = FeedForward(d_model, d_ff, gelu)
+
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        y = self.norm1(x)
+        x = x + self.self_attention(y, y, y, self_mask)
+        x = self.cross_attention(self.norm2(x), memory, memory, memory_mask)
+        x = x + self.feed_forward(self.norm3(x))
+        return x

@@ -1,0 +1,35 @@
+"""Post-norm, as the paper has it and as most tutorials copy it."""
+
+from torch import nn
+
+from qkv.model.blocks import FeedForward, gelu
+from qkv.model.heads import MultiHeadAttention
+
+
+class EncoderLayer(nn.Module):
+    def __init__(self, d_model, n_heads, d_ff):
+        super().__init__()
+        self.norm1 = nn.LayerNorm(d_model)
+        self.attention = MultiHeadAttention(d_model, n_heads)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.feed_forward = FeedForward(d_model, d_ff, gelu)
+
+    def forward(self, x, mask=None):
+        x = self.norm1(x + self.attention(x, x, x, mask))
+        return self.norm2(x + self.feed_forward(x))
+
+
+class DecoderLayer(nn.Module):
+    def __init__(self, d_model, n_heads, d_ff):
+        super().__init__()
+        self.norm1 = nn.LayerNorm(d_model)
+        self.self_attention = MultiHeadAttention(d_model, n_heads)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.cross_attention = MultiHeadAttention(d_model, n_heads)
+        self.norm3 = nn.LayerNorm(d_model)
+        self.feed_forward = FeedForward(d_model, d_ff, gelu)
+
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        x = self.norm1(x + self.self_attention(x, x, x, self_mask))
+        x = self.norm2(x + self.cross_attention(x, memory, memory, memory_mask))
+        return self.norm3(x + self.feed_forward(x))
