@@ -110,7 +110,9 @@ def pulled(steps: Sequence[int], curves: Mapping[str, Tensor]) -> Figure:
     at = [step + 1 for step in steps]  # a logarithmic axis has no 0
     for (name, found), (colour, marker, dash) in zip(curves.items(), ORDER[: len(curves)], strict=True):
         ax.errorbar(at, found.mean(0), yerr=found.std(0), color=colour, marker=marker, linestyle=dash, label=name)
-    ax.set(xscale="log", title="When is attention's gradient a contrast?", xlabel="steps of training", ylim=(-0.2, 1.06))
+    ax.set(
+        xscale="log", title="When is attention's gradient a contrast?", xlabel="steps of training", ylim=(-0.2, 1.06)
+    )
     ax.xaxis.set_major_locator(FixedLocator(at))
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value - 1:.0f}"))
@@ -206,7 +208,9 @@ def still_landscape(beta: float, x: float, y: float) -> Figure:
     return fig
 
 
-def regression(points: Tensor, values: Tensor, truth: Callable[[Tensor], Tensor], bandwidth: float = 0.3) -> Interactive:
+def regression(
+    points: Tensor, values: Tensor, truth: Callable[[Tensor], Tensor], bandwidth: float = 0.3
+) -> Interactive:
     """Noisy points of a curve, its estimate at a bandwidth that the reader sets, and the weights of one query.
 
     Args:
