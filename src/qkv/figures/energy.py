@@ -144,12 +144,13 @@ def by_temperature(results: Mapping[str, Mapping[float, Tensor]]) -> Figure:
         results: how it was trained -> temperature -> accuracies (seed,).
     """
     fig, ax = plt.subplots(figsize=(WIDTH, 3.1))
+    marks = sorted({temperature for runs in results.values() for temperature in runs})
     for (name, runs), (colour, marker, dash) in zip(results.items(), ORDER[: len(results)], strict=True):
         found = torch.stack(list(runs.values()))
+        line = dash if len(runs) == len(marks) else "none"  # nothing is drawn where nothing was measured
         ax.errorbar(
-            list(runs), found.mean(1), yerr=found.std(1), color=colour, marker=marker, linestyle=dash, label=name
+            list(runs), found.mean(1), yerr=found.std(1), color=colour, marker=marker, linestyle=line, label=name
         )
-    marks = sorted({temperature for runs in results.values() for temperature in runs})
     ax.set(
         xscale="log",
         title="At which temperature is a caption learned?",

@@ -48,7 +48,7 @@ function draw(kit, { beta, layout, x, y }, data) {
     row.forEach((value, j) => {
       if (j + 1 < cells && band(row[j + 1]) === band(value)) return;
       const opacity = 0.62 * (1 - band(value) / (bands - 1)) ** 1.4;
-      kit.rect(left + size * from, size * i, size * (j + 1 - from) + 0.3, size + 0.3, { fill: "var(--c0)", opacity: opacity.toFixed(3) });
+      kit.rect(left + size * from, size * i, size * (j + 1 - from), size, { fill: "var(--c0)", opacity: opacity.toFixed(3), "shape-rendering": "crispEdges" });
       from = j + 1;
     });
   });
