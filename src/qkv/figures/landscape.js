@@ -1,8 +1,9 @@
 // A memory in a plane: patterns and a state that can be dragged, bands of equal energy, and the path of the state under the
 // update. Energies and steps are computed here, so that a pattern may lie anywhere.
 function draw(kit, { beta, layout, x, y }, data) {
-  const side = Math.min(430, kit.width);
-  const left = (kit.width - side) / 2;
+  const cells = 64; // in a row; each has a whole number of pixels, so that no seam shows
+  const side = cells * Math.floor(Math.min(448, kit.width) / cells);
+  const left = Math.round((kit.width - side) / 2);
   const unit = side / 2 / data.edge;
   const at = ([a, b]) => [left + side / 2 + unit * a, side / 2 - unit * b];
   kit.height = side + 4;
@@ -35,7 +36,6 @@ function draw(kit, { beta, layout, x, y }, data) {
   };
 
   // bands: cells of a row that are in the same band are one rectangle
-  const cells = 64;
   const size = side / cells;
   const place = (k) => (((k + 0.5) / cells) * 2 - 1) * data.edge;
   const found = Array.from({ length: cells }, (_, row) => Array.from({ length: cells }, (_, column) => energy([place(column), -place(row)])));
