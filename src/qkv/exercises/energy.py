@@ -33,6 +33,9 @@ LOG_SUM_EXP = Family.of("torch's own log-sum-exp", "logsumexp", "logaddexp", "lo
 summing_up = Exercise(
     free_energy,
     section="One number for many energies",
+    minutes=10,
+    difficulty=2,
+    why="The one number behind every softmax: its gradient is the weights, and tiles of attention are merged by it.",
     hints=[
         "Low energies count most. What is the largest of the exponents -beta·E, and what if you take it out first?",
         "Σ exp(-beta·E) = exp(-beta·m) · Σ exp(-beta·(E - m)), whatever m is. Which m keeps every power at 1 or below?",
@@ -288,6 +291,9 @@ def everything_in_one(energies: Tensor, beta: float = 1.0) -> Tensor:
 maximised = Exercise(
     variational_objective,
     section="What a softmax maximises",
+    minutes=5,
+    difficulty=1,
+    why="It is the question to which the softmax is the best answer.",
     hints=[
         "Two parts: what p collects on average, and how widely it is spread.",
         "Where p is 0 the term is 0, but a computer has NaN for 0·(-inf), and for 0·log 0 too. What may stand in for "
@@ -538,6 +544,9 @@ def softmax_instead(p: Tensor, scores: Tensor, beta: float) -> Tensor:
 regression = Exercise(
     kernel_regression,
     section="Attention is kernel regression",
+    minutes=10,
+    difficulty=2,
+    why="It is attention by distance, sixty years old; the temperature is its bandwidth.",
     hints=[
         "Each query has a distance to each point: x needs another dimension, and points another one elsewhere.",
         "The weights of a query sum to 1. Which function makes such weights of any exponents, however small?",
@@ -793,6 +802,9 @@ def nearest_alone(exponents: Tensor) -> Tensor:
 landscape = Exercise(
     hopfield_energy,
     section="A memory with an energy",
+    minutes=10,
+    difficulty=2,
+    why="What a memory goes down in: the valleys are what it remembers.",
     hints=[
         "Four terms. Compute each on its own; the first is a free energy of the energies -x_i·ξ.",
         "All dot products at once: state (..., d) and patterns (n, d) give (..., n).",
@@ -1023,6 +1035,9 @@ def largest_entry(patterns: Tensor) -> Tensor:
 retrieving = Exercise(
     hopfield_retrieve,
     section="One step is attention",
+    minutes=5,
+    difficulty=1,
+    why="It shows in two lines that attention is a memory that completes what it is shown.",
     hints=[
         "States (..., d) and patterns (n, d): which shape have their scores? Over which dimension do weights sum to 1?",
         "The patterns are keys and values at once: what is matched is what is returned.",
@@ -1278,6 +1293,9 @@ def last_step_alone(state: Tensor, patterns: Tensor, beta: float, steps: int = 1
 contrast = Exercise(
     info_nce,
     section="Which one belongs to me?",
+    minutes=10,
+    difficulty=2,
+    why="Most vectors that are learned without labels are learned with this loss.",
     hints=[
         "It is a classification among 1 + n keys. Where do you put the right one?",
         "The score is the cosine divided by the temperature: lengths have no say.",
@@ -1523,6 +1541,9 @@ def bound_returned(query: Tensor, positive: Tensor, negatives: Tensor, temperatu
 pulling = Exercise(
     info_nce_gradient,
     section="Push and pull",
+    minutes=5,
+    difficulty=2,
+    why="It says who is pulled, who is pushed and how hard, and what the temperature has to do with it.",
     hints=[
         "The gradient of -log softmax(z)[k] with respect to z is softmax(z) minus a one-hot. At which place?",
         "Here z = scores / temperature. What does the chain rule add?",
@@ -1734,6 +1755,9 @@ ON_ROWS = "logits = scale * F.normalize(images, dim=-1) @ F.normalize(texts, dim
 pairing = Exercise(
     clip_loss,
     section="Images and texts",
+    minutes=10,
+    difficulty=2,
+    why="With this loss pictures and words came into one space: CLIP.",
     hints=[
         "All cosines at once: scale both to length 1, then one product gives (image, text).",
         "Row i asks which text belongs to image i. What does column i ask?",
