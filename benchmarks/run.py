@@ -22,6 +22,7 @@ RESULTS = HERE / "RESULTS.md"
 sys.path.insert(0, str(HERE))
 
 import grading  # noqa: E402
+import language  # noqa: E402
 import speed  # noqa: E402
 
 
@@ -32,7 +33,7 @@ def main() -> None:
     words.add_argument("--rounds", type=int, default=3, help="of everything that is compared (default: 3)")
     words.add_argument("--growth", default="20,200,2000", help="sizes of classes (default: 20,200,2000)")
     words.add_argument(
-        "--only", choices=("grading", "tricks", "growth", "model"), help="print one part, and write nothing"
+        "--only", choices=("grading", "tricks", "growth", "model", "language"), help="print one part, and write nothing"
     )
     words.add_argument("--home", type=Path, help="where environments and classes go (default: a temporary folder)")
     chosen = words.parse_args()
@@ -43,6 +44,7 @@ def main() -> None:
         "tricks": lambda: grading.tricks(home, 100, chosen.rounds),
         "growth": lambda: grading.growth(home, [int(size) for size in chosen.growth.split(",")]),
         "model": speed.section,
+        "language": language.section,
     }
     chosen_parts = [parts[chosen.only]] if chosen.only else list(parts.values())
     lines = [*heading(), *(line for part in chosen_parts for line in ["", *part()])]

@@ -33,6 +33,9 @@ Pair = tuple[int, int]
 training = Exercise(
     train_bpe,
     section="Learning the pieces",
+    minutes=20,
+    difficulty=2,
+    why="Every language model reads pieces that were counted, not words: this is where they come from.",
     points=2.0,
     hints=[
         'Do it by hand for ["aab", "ab"]: which bytes stand side by side, how often, and what is left after one merge?',
@@ -375,6 +378,9 @@ def one_merge_too_many(words: Sequence[str], n_merges: int) -> list[Pair]:
 encoding = Exercise(
     encode_bpe,
     section="Cutting a text",
+    minutes=10,
+    difficulty=2,
+    why="It is the first thing that happens to any prompt, and the order of the merges decides the cut.",
     hints=[
         "At first the ids are the bytes of the text. What does the first merge change? Then the second?",
         "The merges are made in the order in which they were learned, each one everywhere before the next one's turn.",
@@ -678,6 +684,9 @@ PLACED = {f"{name} = {call}  ->  {name} = {call.replace(', device=device', '')}"
 masking = Exercise(
     mask_tokens,
     section="BERT: guess what is hidden",
+    minutes=10,
+    difficulty=2,
+    why="A token that stays has to be predicted as well, or the model need not understand what it can see.",
     hints=[
         "First the three draws, always all of them and in their order. Then everything is a matter of comparing.",
         "Two questions for every token: is it chosen (a, p, special)? And if so, what becomes of it (b)?",
@@ -1014,6 +1023,9 @@ def drawn_for_the_chosen_only(
 spanning = Exercise(
     corrupt_spans,
     section="T5: fill the gaps",
+    minutes=10,
+    difficulty=2,
+    why="One format for every task: the question is a text with gaps, and the answer is what belongs into them.",
     hints=[
         "Take [5, 6, 7, 8, 9] and the span (1, 2): write inputs and targets by hand, with sentinel 99.",
         "Walk from span to span and remember where the last one ended: what lies between stays in the inputs.",
@@ -1335,6 +1347,9 @@ def last_sentinel_again(ids: list[int], spans: Sequence[Pair], sentinel: int) ->
 perplexing = Exercise(
     perplexity,
     section="How surprised is it?",
+    minutes=10,
+    difficulty=2,
+    why="It is the number by which language models are compared, and a wrong average still looks fine.",
     hints=[
         "The logits at position t - 1 were made before the token at t was seen. Which logits go with which ids?",
         "Which positions are predicted *and* real? Keep those, and the padding has no say whatever stands there.",
@@ -1621,6 +1636,9 @@ PUT_BACK = "return {into}.scatter(-1, order, p)"
 sampling = Exercise(
     sampling_probabilities,
     section="Choosing the next word",
+    minutes=20,
+    difficulty=3,
+    why="The same model writes well or badly, according to how its next word is chosen.",
     points=2.0,
     hints=[
         "Write p = 0.5, 0.3, 0.15, 0.05 and top_p = 0.7. What is the total before each of them? Which ones stay?",
@@ -2009,6 +2027,9 @@ def warmed_after_the_cuts(
 patching = Exercise(
     PatchEmbedding,
     section="A picture is a sequence",
+    minutes=15,
+    difficulty=2,
+    why="Whatever can be cut into a sequence can be read by the same stack.",
     hints=[
         "A picture of 4 × 6 pixels and patches of 2 × 2: number the patches row by row. Which pixels are in patch 1?",
         "Give height and width two dimensions each: which patch, and where inside it. Then order six dimensions.",
@@ -2266,6 +2287,9 @@ class BiasForgotten(PatchEmbedding):
 low_rank = Exercise(
     LoRALinear,
     section="Tuning a little",
+    minutes=10,
+    difficulty=2,
+    why="A large model is fitted to a new task with a hundredth of its numbers, and merged it costs nothing.",
     hints=[
         "Write the shapes: x (..., d_in), a (rank, d_in), b (d_out, rank). Which products give (..., d_out)?",
         "The correction is multiplied by alpha / rank. What does the frozen layer add, and what its bias?",
