@@ -148,13 +148,15 @@ def test_white_fields_of_a_figure_are_no_darker_than_a_dark_page(phone: Offline)
 
 def test_a_phone_shows_figures_that_were_drawn_for_it(phone: Offline, offline: Offline) -> None:
     """In full width without scrolling, and not shrunk by more than the margin between one phone and the next."""
-    shown = """all => all.map(e => { e.loading = "eager"; e.closest("details")?.setAttribute("open", ""); return e; })
-      .map(e => [e.currentSrc.split("/").pop(), e.clientWidth, e.closest(".cell_output").clientWidth])"""
+    shown = """async all => {
+      document.querySelectorAll("details").forEach(e => e.open = true);
+      all.forEach(e => e.loading = "eager");
+      await Promise.all(all.map(e => e.decode()));
+      return all.map(e => [e.currentSrc.split("/").pop(), e.clientWidth, e.closest(".cell_output").clientWidth]);
+    }"""
     for name in phone.pages:
         figures = phone.open(name).locator(".cell_output picture img").evaluate_all(shown)
-        assert len(figures) == phone.page.locator(".cell_output > .output > img, .cell_output a > img").count() + len(
-            figures
-        )
+        assert len(figures) == phone.page.locator(".cell_output img:not(.qkv-live img)").count(), name
         for source, width, room in figures:
             assert source.endswith("-phone.png"), (name, source)
             assert 320 <= width <= room, (name, source)
