@@ -17,7 +17,7 @@ from proctor.inside.observe import NotATensor, Observation, plain
 SEE = "__see__"  # what a watched expression is handed to
 TIMES = 3  # how often each expression is noted
 MOST_VALUES = 600
-LARGEST, MOST_ENTRIES = 150_000, 3_000_000  # of a tensor that is noted, and of all together
+LARGEST, MOST_ENTRIES = 150_000, 3_000_000  # of a tensor that is noted, and of all together before the last
 MOST_TOGETHER = 16  # tensors of a list
 
 
@@ -47,13 +47,11 @@ class Recorder:
     def see(self, number: int, value: Any) -> Any:
         """Note a value, and give it back."""
         time = self._times.get(number, 0)
-        if time >= self.times or len(self.order) >= self.most:
+        if time >= self.times or len(self.order) >= self.most or self._entries >= MOST_ENTRIES:
             self.left_out = True
         else:
             found = noted(value)
-            if found is not None and self._entries + found.numel() > MOST_ENTRIES:
-                self.left_out = True
-            elif found is not None:
+            if found is not None:
                 self._entries += found.numel()
                 self._times[number] = time + 1
                 self.values[f"{number}.{time}"] = found

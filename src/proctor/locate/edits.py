@@ -286,6 +286,8 @@ def of_statements(definition: Definition, function: Function) -> Iterator[Edit]:
                     pass
                 elif i + 1 < len(statements):
                     yield from exchanged(definition, statement, statements[i + 1])
+                    yield from moved_in(definition, statement, statements[i + 1])
+                yield from moved_out(definition, statement)
     for name in parameters(function):
         yield from copied_before(definition, function, name)
     for node in ast.walk(function):
@@ -326,6 +328,30 @@ def exchanged(definition: Definition, first: ast.stmt, second: ast.stmt) -> Iter
     (a, b), (c, d) = definition.span(first), definition.span(second)
     new = definition.words(c, d) + definition.words(b, c) + definition.words(a, b)
     yield Edit("sequence", second.lineno, a, d, new, definition.words(a, b).partition("\n")[0], 2.0)
+
+
+def moved_in(definition: Definition, first: ast.stmt, loop: ast.stmt) -> Iterator[Edit]:
+    """What is done once before a loop, done in every round: `total = 0`."""
+    if isinstance(loop, ast.For | ast.While) and isinstance(first, ast.Assign) and on_lines_of_its_own(loop):
+        (a, b), (c, _), (d, _) = (definition.span(node) for node in (first, loop, loop.body[0]))
+        new = definition.words(c, d) + definition.words(a, b) + "\n" + " " * loop.body[0].col_offset
+        yield Edit("loop", first.lineno, a, d, new, definition.words(a, b).partition("\n")[0], 1.6)
+
+
+def moved_out(definition: Definition, loop: ast.stmt) -> Iterator[Edit]:
+    """The other way round: what begins every round, done once before."""
+    if isinstance(loop, ast.For | ast.While) and len(loop.body) > 1 and on_lines_of_its_own(loop):
+        first = loop.body[0]
+        if isinstance(first, ast.Assign):
+            (a, b), (c, _), (d, _) = (definition.span(node) for node in (first, loop, loop.body[1]))
+            new = definition.words(a, b) + "\n" + " " * loop.col_offset + definition.words(c, a)
+            yield Edit("loop", first.lineno, c, d, new, definition.words(a, b).partition("\n")[0], 1.6)
+
+
+def on_lines_of_its_own(loop: ast.For | ast.While) -> bool:
+    """Does what a loop does begin below it, each statement on a line of its own?"""
+    lines = [loop.lineno, *(statement.lineno for statement in loop.body[:2])]
+    return len(set(lines)) == len(lines)
 
 
 # ---- what nodes are

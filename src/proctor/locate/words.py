@@ -55,6 +55,10 @@ KINDS = {
     "device": Kind("the device", "A new tensor is made on the device of an argument now."),
     "statement": Kind("whether this statement is wanted", "The statement was left out."),
     "sequence": Kind("the order of the statements", "Two statements changed places."),
+    "loop": Kind(
+        "what happens once, and what in every round",
+        "A statement moved into the loop, or out of it. Follow a variable through two rounds on paper.",
+    ),
     "expression": Kind("the formula", "The formula was exchanged for another. Write yours beside the one in the text."),
     "missing step": Kind("what may be missing", "A step was added: something more happens there now."),
 }

@@ -1180,7 +1180,7 @@ def one_number_for_each_bias(d_model: int, n_heads: int, bias: bool = True) -> i
 
 @parameters_exercise.misconception
 def multiplied_by_the_head_width(d_model: int, n_heads: int, bias: bool = True) -> int:
-    """You count d_model × d_head weights for each projection, as if there were one head.
+    """Your count has d_model × d_head weights for each projection, as if there were one head.
 
     Each of the n_heads heads has such a matrix; side by side they are d_model × d_model.
     """

@@ -97,6 +97,14 @@ def test_what_a_small_edit_of_counting_is(line: str, kind: str) -> None:
     assert kind in repairs(COUNTING).get(line, set())
 
 
+def test_a_statement_moves_into_a_loop_and_out_of_it() -> None:
+    before = "def f(xs):\n    row = [0]\n    for x in xs:\n        row.append(x)\n        yield row\n"
+    after = "def f(xs):\n    for x in xs:\n        row = [0]\n        row.append(x)\n        yield row\n"
+    for old, new in ((before, after), (after, before)):
+        found = {applied(old, edit) for edit in edits(Definition(old)) if edit.kind == "loop"}
+        assert found == {new}
+
+
 def test_a_factor_is_dropped_before_it_is_made_a_bool() -> None:
     """`x * factor.bool()` is `x` as well, and has nothing to do with the mistake."""
     costs = {

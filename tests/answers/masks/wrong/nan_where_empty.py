@@ -33,9 +33,3 @@ def cross_attention(decoder, memory, attend, memory_mask=None):
         shape = (*decoder.shape[:-1], memory.shape[-2])
         memory_mask = torch.ones(shape, dtype=torch.bool, device=memory.device)
     return attend(decoder, memory, memory, memory_mask)
-
-
-def masked_mean(x, lengths):
-    real = torch.arange(x.shape[1], device=x.device)[None, :, None] < lengths[:, None, None]
-    filled = x.masked_fill(~real, float("nan"))
-    return filled.nanmean(dim=1).nan_to_num(0.0)
