@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from proctor import Examiner
+from proctor import Examiner, Result
 from proctor.locate import trace
 from proctor.locate.trace import RightValues, array_of, right_values
 from proctor.marking.answers import Answers
@@ -56,13 +56,30 @@ def test_values_are_told_apart_beyond_their_first_entries() -> None:
     assert not right.has_slice(off[3])
 
 
+def traced(file: str, name: str) -> tuple[Result, str]:
+    """What is said of a wrong answer that we keep, if no edit is tried, and the line that it is said of."""
+    path = ANSWERS / file
+    examiners = {name: Examiner(exercises.find(name), "trace")}
+    (result,) = judged_in_process(Answers([extract(read(path.name, path))]), [name], examiners, Locating(candidates=0))
+    assert result.line is not None
+    return result, path.read_text("utf-8").split("\n")[result.line - 1]
+
+
 def test_another_probe_is_traced_where_the_first_shows_nothing() -> None:
     """Of the probe's five machines the first three, which are noted, have one layer each: there it is right."""
-    path = ANSWERS / "transformer" / "wrong" / "memory_grows_old.py"
-    examiners = {"Transformer": Examiner(exercises.find("Transformer"), "trace")}
-    answers = Answers([extract(read(path.name, path))])
-    (result,) = judged_in_process(answers, ["Transformer"], examiners, Locating(candidates=0))
+    result, line = traced("transformer/wrong/memory_grows_old.py", "Transformer")
     assert result.probe == PROBE
-    assert result.line is not None
-    assert "self.encoder_norm(x)" in path.read_text("utf-8").split("\n")[result.line - 1]
+    assert "self.encoder_norm(x)" in line
     assert "That is so on three sources" in result.message
+
+
+def test_a_factor_that_stands_elsewhere_is_looked_past() -> None:
+    """`0.5 * x` is in no line of ours, but what is wrong is the series in the line before."""
+    _, line = traced("blocks/wrong/a_short_series.py", "gelu")
+    assert "t**3" in line
+
+
+def test_what_is_made_to_begin_with_is_looked_past() -> None:
+    result, line = traced("training/wrong/half_scaled.py", "label_smoothing_loss")
+    assert "= 1 - epsilon" in line
+    assert "`torch.arange" not in result.message

@@ -267,8 +267,8 @@ def close(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
 
 
 def is_constant(value: np.ndarray[Any, Any]) -> bool:
-    """`torch.zeros(3)`, `torch.eye(3)`: something to begin with."""
-    if value.size == 0 or (value == value.flat[0]).all():
+    """`torch.zeros(3)`, `torch.eye(3)`, `torch.arange(3)`: something to begin with."""
+    if value.size == 0 or (value == value.flat[0]).all() or np.array_equal(value, np.arange(value.size)):
         return True
     return value.ndim == 2 and np.array_equal(value, np.eye(*value.shape))
 
@@ -458,7 +458,8 @@ class _Flow:
         """Is there nothing to ask about this value: it is one of a right solution's, or says nothing?"""
         if i not in self._known:
             number = not self.order[i].tensor and not self.plain
-            self._known[i] = number or self.has(i) or (not self.inputs(i) and is_constant(self.value(i)))
+            made = not any(self.order[j].tensor or self.plain for j in self.inputs(i))
+            self._known[i] = number or self.has(i) or (made and is_constant(self.value(i)))
         return self._known[i]
 
     def has(self, i: int) -> bool:
@@ -489,9 +490,21 @@ class _Flow:
 
     def back(self, i: int) -> int:
         """Against the flow, through what is not known, to where all inputs are."""
-        while (unknown := next(self.suspects(i, set()), None)) is not None:
-            i = unknown
+        while suspects := list(self.suspects(i, set())):
+            i = next((j for j in suspects if not self.is_multiple(j)), suspects[0])
         return i
+
+    def is_multiple(self, i: int) -> bool:
+        """Is this a known tensor times a number, as `0.5 * x` is? Others have the factor elsewhere."""
+        tensors = [j for j in self.inputs(i) if self.order[j].tensor]
+        if len(tensors) != 1 or not self.has(tensors[0]):
+            return False
+        before, after = self.value(tensors[0]), self.value(i)
+        if before.shape != after.shape or not before.size:
+            return False
+        largest = np.abs(np.nan_to_num(before)).argmax()
+        factor = after.flat[largest] / before.flat[largest] if before.flat[largest] else np.nan
+        return bool(np.isfinite(factor)) and close(before * factor, after)
 
     def suspects(self, i: int, seen: set[int]) -> Iterator[int]:
         """What goes into a value and is not known; where that is another way, what goes into it in turn."""

@@ -1175,6 +1175,18 @@ def width_for_each(
 
 
 @beaming.misconception
+def chosen_by_the_sum(
+    step: Step, bos: int, eos: int, max_length: int, width: int, length_penalty: float = 0.0
+) -> tuple[list[int], float]:
+    """You choose the answer by its summed log-probability, and divide by the length only afterwards.
+
+    The penalty is there to decide which answer is returned: choose by the score.
+    """
+    ids, total = beam_search(step, bos, eos, max_length, width)
+    return ids, normalised(ids, total, length_penalty)
+
+
+@beaming.misconception
 def goes_on_after_the_end(
     step: Step, bos: int, eos: int, max_length: int, width: int, length_penalty: float = 0.0
 ) -> tuple[list[int], float]:
