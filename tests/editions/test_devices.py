@@ -30,6 +30,7 @@ WHOLE_TRAININGS = {
         "# claim: float16-gradients",
         "every = torch.cat(raw)",
     },
+    "energy": {"# claim: contrastive-core"},
 }
 DEVICE_ERRORS = ("TwoPlaces", "NotImplementedError", "TypeError", "AttributeError", "AssertionError")
 
