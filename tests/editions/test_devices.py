@@ -16,7 +16,14 @@ HERE = Path(__file__).resolve()
 CHAPTERS = Course(HERE.parents[2]).chapters()
 MANY = 99
 # Steps of a training and seeds of an experiment, where two of each are too few for what reads them, or take long.
-CUT = {"scaling": (10, 2), "norm": (1, 2), "transformer": (1, 2), "training": (2, MANY), "recurrence": (1, MANY)}
+CUT = {
+    "scaling": (10, 2),
+    "norm": (1, 2),
+    "transformer": (1, 2),
+    "training": (2, MANY),
+    "recurrence": (1, MANY),
+    "models": (2, MANY),
+}
 # Cells that read a certain step, the whole curve or every seed of a training: a short one has not got it. The others
 # have to run. What these do with tensors, cells beside them do too.
 WHOLE_TRAININGS = {
@@ -31,6 +38,7 @@ WHOLE_TRAININGS = {
         "every = torch.cat(raw)",
     },
     "energy": {"# claim: contrastive-core"},
+    "models": {"tensor"},  # a name: what is written into a checkpoint was brought to the CPU
 }
 DEVICE_ERRORS = ("TwoPlaces", "NotImplementedError", "TypeError", "AttributeError", "AssertionError")
 
