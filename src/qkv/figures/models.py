@@ -136,7 +136,7 @@ def tuned(new: Mapping[str, Tensor], old: Mapping[str, Tensor], floor: float) ->
         for value, colour, marker, label in ((ends[0], BLUE, "o", "new world"), (ends[1], ORANGE, "D", "old world")):
             ax.plot(value, row, color=colour, marker=marker, linestyle="none", label=label if row == 0 else None)
     ax.axvline(floor, color=INK, linewidth=1, linestyle=":")
-    ax.text(floor + 0.004, -0.62, "entropy", fontsize=9, va="bottom")
+    ax.text(floor + 0.004, len(new) - 0.45, "entropy", fontsize=9, va="bottom")
     ax.set(xlabel="nats a word", ylim=(len(new) - 0.4, -0.7))
     ax.set_yticks(range(len(new)), list(new))
     ax.set_title("Who learns the new world, and who forgets the old one?")
