@@ -311,7 +311,7 @@ def hint(name: str | Callable[..., Any]) -> Hint:
     order = by_nearness(exercise.hints, " ".join(f"{e.sentence} {e.reason}" for e in known))
     index = progress.next_hint(exercise.name, order)
     if index is None:
-        return Hint(f"That were all {len(exercise.hints)} hints. {solution(exercise.name)}")
+        return Hint(f"Those were all {len(exercise.hints)} hints. {solution(exercise.name)}")
     last = f" {solution(exercise.name)}" if index == order[-1] else ""
     return Hint(f"Hint {order.index(index) + 1} of {len(exercise.hints)}: {exercise.hints[index]}{last}")
 

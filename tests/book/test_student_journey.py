@@ -131,6 +131,11 @@ DIFFICULT = {
     "setup": "import torch\nfrom torch import Tensor\nfrom qkv import check, hint, status",
     "off by a factor": "def softmax(scores, dim):\n    return 1.01 * (scores - scores.logsumexp(dim, True)).exp()",
     "pictures": "check(softmax)",
+    "a slip": "def softmax(scores, dim):\n    powers = (scores - scores.amax(dim, True)).exp()\n"
+    "    print('so far so good')\n    return powers / powers.sum(dim, True).sqrt()",
+    "its line": "check(softmax)",
+    "a step further": "hint('softmax')",
+    "another": "hint('softmax')",
     "broken": "def softmax(scores, dim):\n    return (scores",
     "not stale": "check(softmax)",
     "a loop": "def softmax(scores, dim):\n    i = 0\n    while i < 10:\n        pass",
@@ -142,6 +147,7 @@ DIFFICULT = {
     "to be reset": "reset('softmax')",
     "end": "1",
 }
+READ = ("pictures", "its line", "a step further", "another", "not stale", "its card", "skipped", "ours")
 
 
 def test_never_stuck_and_never_misled(browser: Browser, lab: serve.Lab, tmp_path: Path) -> None:
@@ -161,11 +167,25 @@ def test_never_stuck_and_never_misled(browser: Browser, lab: serve.Lab, tmp_path
                 break
             notebook.run()
             above = notebook.active.locator("xpath=preceding-sibling::*[contains(@class, 'jp-Cell')][1]")
-            if name in ("pictures", "not stale", "its card", "skipped", "ours"):
+            if name in (
+                "pictures",
+                "its line",
+                "a step further",
+                "another",
+                "not stale",
+                "its card",
+                "skipped",
+                "ours",
+            ):
                 said[name] = notebook.shown()
             if name == "pictures":
                 assert above.locator("svg[role=img]").count() == 3
+            if name == "its line":
+                assert above.locator("details", has_text="so far so good").count() == 1  # what it printed, folded
         assert "Every entry of weights is off by the same factor, 1.01." in said["pictures"]
+        assert "One change in line 4, return powers / powers.sum(dim, True).sqrt(), makes all" in said["its line"]
+        assert "The change was made to this piece of your code" in said["a step further"]
+        assert "One call was left out." in said["another"]
         assert "did not get through: SyntaxError in line 2" in said["not stale"]
         assert "passed" not in said["not stale"]
         assert "Your code was still running after 10 s, at line" in said["its card"]
