@@ -57,8 +57,9 @@ def test_no_file_names_a_place_on_somebodys_machine() -> None:
 
 
 def test_no_file_is_large() -> None:
+    """Solved editions are the largest: they hold every figure twice, for wide pages and for phones."""
     large = [
-        f"{path.relative_to(ROOT)}: {path.stat().st_size >> 10} KB" for path in tracked() if path.stat().st_size > 2**20
+        f"{path.relative_to(ROOT)}: {path.stat().st_size >> 10} KB" for path in tracked() if path.stat().st_size > 2**21
     ]
     assert not large
 
