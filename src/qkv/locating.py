@@ -24,6 +24,7 @@ from proctor.marking.in_process import InProcess
 
 SECONDS = 2.0  # of processor time: somebody waits
 MOST_PARTS = 12  # functions besides the answer's own
+CHECKS = {"check", "check_named"}  # what would search within the search
 
 
 @cache
@@ -70,6 +71,8 @@ def texts_of(answer: Any, namespace: Mapping[str, Any], parts: Mapping[str, Any]
         except (OSError, TypeError):
             continue
         text = textwrap.dedent("".join(lines))
+        if not only_defines(text):
+            continue
         where = "" if file_of(here) == file else f" of `{here.__name__}`"
         yield Text("\n" * (max(first, 1) - 1) + text, where)
         for name in dict.fromkeys(word for word in names_in(text) if word in namespace and word not in known):
@@ -78,6 +81,17 @@ def texts_of(answer: Any, namespace: Mapping[str, Any], parts: Mapping[str, Any]
             if callable(other) and written_here and getattr(other, "__name__", None) == name:
                 known.add(name)
                 waiting.append(other)
+
+
+def only_defines(text: str) -> bool:
+    """Is this a definition and nothing else? To run the line of a lambda that is handed to `check` would check again,
+    and again."""
+    try:
+        body = ast.parse(text).body
+    except SyntaxError:
+        return False
+    kinds = ast.FunctionDef | ast.ClassDef | ast.Assign | ast.AnnAssign
+    return all(isinstance(node, kinds) for node in body) and not CHECKS & set(names_in(text))
 
 
 def file_of(function: Any) -> str:
