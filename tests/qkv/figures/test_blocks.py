@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
 import pytest
 import torch
 
 from qkv.figures.blocks import activations, by_width, collapse, who_pays
-
-
-@pytest.fixture(autouse=True)
-def look():
-    from qkv import figures
-
-    with plt.rc_context():
-        figures.use()
-        yield
-    plt.close("all")
 
 
 def named(axis):

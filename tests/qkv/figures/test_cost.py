@@ -4,33 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import Any
 
-import matplotlib as mpl
-import matplotlib.pyplot as plt
 import pytest
 import torch
 from matplotlib.figure import Figure
 
-from qkv import figures
 from qkv.figures import cost as draw
 from qkv.figures.interactive import Interactive
 from qkv.model.cost import cache_bytes
 
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
-
 N = [512, 1024]
-
-
-@pytest.fixture(autouse=True)
-def _own_parameters() -> Iterator[None]:
-    with mpl.rc_context():
-        mpl.use("agg")
-        figures.use()
-        yield
-    plt.close("all")
 
 
 @pytest.mark.parametrize(
@@ -81,18 +66,10 @@ def test_there_is_a_still_picture(still: Callable[[], Figure]) -> None:
     assert still().axes
 
 
-def opened(browser: Browser, figure: Interactive, width: int) -> tuple[Page, list[str]]:
-    page = browser.new_page(viewport={"width": width, "height": 900})
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.set_content(f"<!doctype html><html><body>{figure.html}</body></html>")
-    return page, errors
-
-
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [390, 900])
-def test_a_walk_without_rescaling_drifts_and_one_with_it_does_not(browser: Browser, width: int) -> None:
-    page, errors = opened(browser, walk(), width)
+def test_a_walk_without_rescaling_drifts_and_one_with_it_does_not(opened: Callable[..., Any], width: int) -> None:
+    page, errors = opened(walk(), width)
     assert page.inner_text(".said").startswith("At any moment 12 of 36 scores exist. After 1 of 3 tiles every row")
     for tiles in range(6):
         page.locator("input[name=tiles]").fill(str(tiles))
@@ -111,8 +88,8 @@ def test_a_walk_without_rescaling_drifts_and_one_with_it_does_not(browser: Brows
 
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [390, 900])
-def test_the_budget_counts_as_the_exercise_does(browser: Browser, width: int) -> None:
-    page, errors = opened(browser, draw.memory_budget(), width)
+def test_the_budget_counts_as_the_exercise_does(opened: Callable[..., Any], width: int) -> None:
+    page, errors = opened(draw.memory_budget(), width)
 
     def shown() -> str:
         return " ".join(page.locator("svg text").all_text_contents())

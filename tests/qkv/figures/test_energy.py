@@ -4,33 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import Any
 
-import matplotlib as mpl
-import matplotlib.pyplot as plt
 import pytest
 import torch
 from matplotlib.figure import Figure
 
-from qkv import figures
 from qkv.figures import energy as draw
 from qkv.figures.interactive import Interactive
 from qkv.model.energy import hopfield_retrieve, kernel_regression, variational_objective
 
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
-
 SCORES = torch.tensor([1.0, 0.0, 2.0])
-
-
-@pytest.fixture(autouse=True)
-def _own_parameters() -> Iterator[None]:
-    with mpl.rc_context():
-        mpl.use("agg")
-        figures.use()
-        yield
-    plt.close("all")
 
 
 @pytest.mark.parametrize(
@@ -94,18 +79,10 @@ def test_there_is_a_still_picture(still: Callable[[], Figure]) -> None:
     assert still().axes
 
 
-def opened(browser: Browser, figure: Interactive, width: int) -> tuple[Page, list[str]]:
-    page = browser.new_page(viewport={"width": width, "height": 900})
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.set_content(f"<!doctype html><html><body>{figure.html}</body></html>")
-    return page, errors
-
-
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [390, 900])
-def test_a_state_ends_where_the_exercise_says(browser: Browser, width: int) -> None:
-    page, errors = opened(browser, draw.landscape(), width)
+def test_a_state_ends_where_the_exercise_says(opened: Callable[..., Any], width: int) -> None:
+    page, errors = opened(draw.landscape(), width)
 
     def said_by_ours(beta: float) -> int:
         """Which pattern is nearest where our own update comes to rest."""
@@ -129,8 +106,8 @@ def test_a_state_ends_where_the_exercise_says(browser: Browser, width: int) -> N
 
 
 @pytest.mark.browser
-def test_a_pattern_can_be_dragged_and_the_state_follows(browser: Browser) -> None:
-    page, errors = opened(browser, draw.landscape(), 900)
+def test_a_pattern_can_be_dragged_and_the_state_follows(opened: Callable[..., Any]) -> None:
+    page, errors = opened(draw.landscape(), 900)
     path = "svg.drawing path"
     before = page.locator(path).first.get_attribute("d")
     handle = page.locator("circle:has(title)").nth(0)  # pattern 1, where the state ends
@@ -150,8 +127,8 @@ def test_a_pattern_can_be_dragged_and_the_state_follows(browser: Browser) -> Non
 
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [390, 900])
-def test_the_regression_is_the_exercise_s(browser: Browser, width: int) -> None:
-    page, errors = opened(browser, moving(), width)
+def test_the_regression_is_the_exercise_s(opened: Callable[..., Any], width: int) -> None:
+    page, errors = opened(moving(), width)
     x, y = points()
     places = torch.linspace(0, 5, 101)[:, None]
     for at, bandwidth in ((5, 0.3), (9, 1.0)):

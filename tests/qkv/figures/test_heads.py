@@ -1,20 +1,9 @@
 """Chapter 03's figures: what they draw is what they were given."""
 
-import matplotlib as mpl
-import matplotlib.pyplot as plt
 import pytest
 import torch
 
-from qkv import figures
 from qkv.figures.heads import cut, gazes, head_viewer, narrowness, pruning, scores_by_heads, similarities
-
-
-@pytest.fixture(autouse=True)
-def our_look():
-    with mpl.rc_context():
-        figures.use()
-        yield
-    plt.close("all")
 
 
 def texts(axis):
@@ -84,13 +73,10 @@ def viewer_data() -> tuple[dict[str, torch.Tensor], torch.Tensor]:
 
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [375, 900])
-def test_the_viewer_shows_each_head_in_each_room(browser, width):
+def test_the_viewer_shows_each_head_in_each_room(opened, width):
     maps, seats = viewer_data()
-    page = browser.new_page(viewport={"width": width, "height": 900})
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
     figure = head_viewer(maps, seats, "four", "Where does it look?")
-    page.set_content(f"<!doctype html><html><body>{figure.html}</body></html>")
+    page, errors = opened(figure, width)
 
     def expect(model: str, head: int, room: int) -> None:
         on = maps[model][room, head].gather(1, seats[room]).mean(dim=0).tolist()

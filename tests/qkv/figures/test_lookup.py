@@ -27,16 +27,6 @@ KEYS = torch.tensor([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0], [0.0, 0.0]])
 VALUES = torch.tensor([[0.0, 0.0], [10.0, 0.0], [0.0, 10.0], [0.0, 0.0]])
 
 
-@pytest.fixture(autouse=True)
-def look():
-    from qkv import figures
-
-    with plt.rc_context():
-        figures.use()
-        yield
-    plt.close("all")
-
-
 def texts(fig: plt.Figure) -> list[str]:
     return [text.get_text() for axis in fig.axes for text in axis.texts]
 
@@ -91,11 +81,8 @@ def test_the_dial_holds_what_the_lookup_gave():
 
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [375, 900])
-def test_the_dial_turns_by_sliders_and_by_its_tip(browser, width):
-    page = browser.new_page(viewport={"width": width, "height": 900})
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.set_content(f"<!doctype html><html><body>{dial().html}</body></html>")
+def test_the_dial_turns_by_sliders_and_by_its_tip(opened, width):
+    page, errors = opened(dial(), width)
     assert "Heard most: cat, with a weight of 0.95." in page.inner_text(".said")
     page.locator("input[name=direction]").fill("54")  # the 54th step is 90 degrees
     assert "Heard most: purred, with a weight of 0.95." in page.inner_text(".said")
@@ -119,11 +106,8 @@ def playground() -> Interactive:
 
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [375, 900])
-def test_the_playground_computes_self_attention(browser, width):
-    page = browser.new_page(viewport={"width": width, "height": 900})
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.set_content(f"<!doctype html><html><body>{playground().html}</body></html>")
+def test_the_playground_computes_self_attention(opened, width):
+    page, errors = opened(playground(), width)
 
     def shown() -> list[str]:
         return page.locator("svg text").all_text_contents()

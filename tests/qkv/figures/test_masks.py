@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 
-import matplotlib.pyplot as plt
 import pytest
 import torch
 
@@ -15,16 +14,6 @@ from qkv.model.masks import causal_mask, combine_masks, masked_softmax, padding_
 
 WORDS = ["the", "cat", "purred", "because", "it"]
 VECTORS = torch.tensor([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0], [0.0, 0.0], [1.0, 0.0]])
-
-
-@pytest.fixture(autouse=True)
-def look():
-    from qkv import figures
-
-    with plt.rc_context():
-        figures.use()
-        yield
-    plt.close("all")
 
 
 def test_a_hidden_pair_is_crossed_out():
@@ -77,11 +66,8 @@ def test_the_builder_holds_what_the_functions_gave():
 
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [390, 900])
-def test_the_builder_follows_its_controls(browser, width):
-    page = browser.new_page(viewport={"width": width, "height": 900})
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.set_content(f"<!doctype html><html><body>{builder().html}</body></html>")
+def test_the_builder_follows_its_controls(opened, width):
+    page, errors = opened(builder(), width)
     assert page.inner_text(".said") == "12 of 25 pairs are allowed."
     page.locator("select[name=side]").select_option("left")
     assert "2 rows allow nothing" in page.inner_text(".said")

@@ -2,37 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import Any
 
-import matplotlib as mpl
-import matplotlib.pyplot as plt
 import pytest
 import torch
 from matplotlib.figure import Figure
 from torch import Tensor, nn
 
-from qkv import figures
 from qkv.figures import models as draw
-from qkv.figures.interactive import Interactive
 from qkv.model.blocks import EncoderLayer
 from qkv.model.masks import causal_mask
 from qkv.model.models import encode_bpe, sampling_probabilities, train_bpe
 from qkv.tasks import animals
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
-
-
-@pytest.fixture(autouse=True)
-def _own_parameters() -> Iterator[None]:
-    with mpl.rc_context():
-        mpl.use("agg")
-        figures.use()
-        yield
-    plt.close("all")
-
 
 TWO = {"plain": torch.rand(3, 2), "top-p 0.95": torch.rand(3, 2)}
 
@@ -96,19 +79,11 @@ def test_numbers_are_kept_in_bytes_to_half_a_step() -> None:
     assert torch.allclose(read.view(3, 5), tensor, atol=0.51 * scale)
 
 
-def opened(browser: Browser, figure: Interactive, width: int) -> tuple[Page, list[str]]:
-    page = browser.new_page(viewport={"width": width, "height": 900})
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.set_content(f"<!doctype html><html><body>{figure.html}</body></html>")
-    return page, errors
-
-
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [390, 900])
-def test_a_text_is_cut_as_the_exercise_cuts_it(browser: Browser, width: int) -> None:
+def test_a_text_is_cut_as_the_exercise_cuts_it(opened: Callable[..., Any], width: int) -> None:
     merges = train_bpe(["the", "then", "other", "others", " the", " there"], 8)
-    page, errors = opened(browser, draw.tokeniser(merges, "the others", 5), width)
+    page, errors = opened(draw.tokeniser(merges, "the others", 5), width)
     line = page.locator("input[name=text]")
 
     def chips() -> list[str]:
@@ -131,13 +106,13 @@ def test_a_text_is_cut_as_the_exercise_cuts_it(browser: Browser, width: int) -> 
 
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [390, 900])
-def test_the_model_in_the_page_draws_from_what_the_exercise_gives(browser: Browser, width: int) -> None:
+def test_the_model_in_the_page_draws_from_what_the_exercise_gives(opened: Callable[..., Any], width: int) -> None:
     model = Small()
     with torch.no_grad():  # as the page has it, rounded
         for tensor in model.parameters():
             scale = tensor.abs().max() / 127
             tensor.copy_((tensor / scale).round() * scale)
-    page, errors = opened(browser, draw.sampler(model, 2, animals), width)
+    page, errors = opened(draw.sampler(model, 2, animals), width)
     page.locator("input[name=temperature]").fill("3")  # 0.7
     page.locator("input[name=k]").fill("4")  # 6
     page.locator("input[name=p]").fill("5")  # 0.9

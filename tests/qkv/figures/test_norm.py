@@ -6,22 +6,11 @@ import json
 import re
 from typing import Any
 
-import matplotlib.pyplot as plt
 import pytest
 import torch
 
 from qkv.figures.interactive import Interactive
 from qkv.figures.norm import against_sigma, by_batch_size, gradients_by_depth, learning, rows_and_columns
-
-
-@pytest.fixture(autouse=True)
-def look():
-    from qkv import figures
-
-    with plt.rc_context():
-        figures.use()
-        yield
-    plt.close("all")
 
 
 def test_one_row_and_one_column_are_framed():
@@ -70,11 +59,8 @@ def test_what_moves_holds_the_means_over_seeds():
 
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [390, 900])
-def test_it_follows_its_controls(browser, width):
-    page = browser.new_page(viewport={"width": width, "height": 900})
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.set_content(f"<!doctype html><html><body>{made().html}</body></html>")
+def test_it_follows_its_controls(opened, width):
+    page, errors = opened(made(), width)
     assert page.inner_text(".said").startswith("6 layers.")
     assert page.inner_text(".said").endswith("2 (pre-norm), 1 (post-norm).")
     page.locator("input[name=depth]").fill("0")

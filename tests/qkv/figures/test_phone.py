@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
 
-import matplotlib as mpl
 import matplotlib.pyplot as plt
 import pytest
 from matplotlib.figure import Figure
 
 from qkv import figures
 from qkv.figures import phone
-
-
-@pytest.fixture(autouse=True)
-def _own_parameters() -> Iterator[None]:
-    with mpl.rc_context():
-        mpl.use("agg")
-        figures.use()
-        yield
 
 
 def narrow(fig: Figure) -> Figure:

@@ -3,26 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from itertools import pairwise
 
-import matplotlib as mpl
-import matplotlib.pyplot as plt
 import pytest
 import torch
 from matplotlib.figure import Figure
 
-from qkv import figures
 from qkv.figures import positions as draw
-
-
-@pytest.fixture(autouse=True)
-def _own_parameters() -> Iterator[None]:
-    with mpl.rc_context():
-        mpl.use("agg")
-        figures.use()
-        yield
-    plt.close("all")
 
 
 def title(fig: Figure) -> str:

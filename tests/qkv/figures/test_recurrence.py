@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 
-import matplotlib as mpl
-import matplotlib.pyplot as plt
 import pytest
 import torch
 from bs4 import BeautifulSoup
 from matplotlib.figure import Figure
 
-from qkv import figures
 from qkv.figures import recurrence as draw
 from qkv.model.recurrence import path_length
 
 FOUR = ("RNN", "LSTM", "CNN", "Transformer")
-
-
-@pytest.fixture(autouse=True)
-def _own_parameters() -> Iterator[None]:
-    with mpl.rc_context():
-        mpl.use("agg")
-        figures.use()
-        yield
-    plt.close("all")
 
 
 def title(fig: Figure) -> str:

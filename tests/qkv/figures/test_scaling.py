@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
 import pytest
 import torch
 
-from qkv import figures
 from qkv.figures import scaling
 from qkv.model.lookup import softmax
 from qkv.model.scaling import attention_entropy, softmax_jacobian
-
-
-@pytest.fixture(autouse=True)
-def look():
-    with plt.rc_context():
-        figures.use()
-        yield
-    plt.close("all")
 
 
 def titles(fig) -> list[str]:
@@ -79,12 +69,9 @@ SCORES = torch.tensor([1.5, 0.6, 0.2, -0.3, -0.7, -1.3])
 
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [375, 900])
-def test_the_dial_shows_weights_slopes_and_how_many_keys_are_heard(browser, width) -> None:
-    page = browser.new_page(viewport={"width": width, "height": 900})
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
+def test_the_dial_shows_weights_slopes_and_how_many_keys_are_heard(opened, width) -> None:
     figure = scaling.softmax_dial(softmax, softmax_jacobian, attention_entropy, SCORES, "What closes a softmax?")
-    page.set_content(f"<!doctype html><html><body>{figure.html}</body></html>")
+    page, errors = opened(figure, width)
 
     def expect(factor: float) -> None:
         """What scores times this factor give in float64: weights, e to their entropy, the largest slope by autograd."""

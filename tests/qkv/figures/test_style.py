@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Iterator
 from io import BytesIO
 from itertools import combinations, pairwise
 
@@ -17,14 +16,6 @@ from PIL import Image
 
 from qkv import figures
 from qkv.figures import style
-
-
-@pytest.fixture(autouse=True)
-def _own_parameters() -> Iterator[None]:
-    with mpl.rc_context():
-        mpl.use("agg")
-        figures.use()
-        yield
 
 
 def drawn() -> plt.Figure:

@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
 import pytest
 import torch
 
 from qkv.figures.training import arrows, exponents, panels, reliability, scale_history, schedules, uncorrected
-
-
-@pytest.fixture(autouse=True)
-def look():
-    from qkv import figures
-
-    with plt.rc_context():
-        figures.use()
-        yield
-    plt.close("all")
 
 
 def test_a_schedule_marks_its_peak():

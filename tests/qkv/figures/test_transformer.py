@@ -4,24 +4,12 @@ from __future__ import annotations
 
 import warnings
 
-import matplotlib.pyplot as plt
-import pytest
 import torch
 
 from qkv.figures.transformer import alignments, by_words, learning, machine, paths, shares
 from qkv.tasks.numbers import DIGITS, UNITS
 
 TREE = {"": {"十": 0.55, "一": 0.45}, "十": {"万": 0.4, "五": 0.6}, "一": {"万": 0.9, "千": 0.1}}
-
-
-@pytest.fixture(autouse=True)
-def look():
-    from qkv import figures
-
-    with plt.rc_context():
-        figures.use()
-        yield
-    plt.close("all")
 
 
 def words(fig):
