@@ -1,9 +1,10 @@
 """What an exercise does not allow, and how that is noticed. Which things those are is the course's business.
 
-family      one forbidden thing in all its spellings
-replace     torch's kernels for it refuse while the exercise runs
-watch       calls of torch's own versions in Python, which are made of other kernels, are noted
-scan        a second look, at the text of an answer, in the process that student code cannot reach
+family            one forbidden thing in all its spellings
+replace           torch's kernels for it refuse while the exercise runs
+python_functions  so do torch's own versions in Python, which are made of other kernels
+watch             calls of what is imported later, or withheld by the course, are noted
+scan              a second look, at the text of an answer, in the process that student code cannot reach
 
 All but `scan` run beside student code: in a notebook, in a self-check, in the sandbox's child.
 """

@@ -20,8 +20,8 @@ Withheld = Mapping[tuple[str, str], str]  # (file, function or class in it) -> h
 class Watch:
     """Python functions that are called, and which of them the families forbid, or are withheld.
 
-    The profiler counts calls in C and is asked afterwards: less than a hook in Python would take, and still half of
-    what the probes of an exercise take. So it listens from the start only where something is withheld.
+    The profiler counts calls in C and is asked afterwards: less than a hook in Python would take, and still two
+    thirds of what the probes themselves take. So it listens from the start only where something is withheld.
     """
 
     def __init__(self, families: Sequence[Family], withheld: Withheld) -> None:

@@ -12,7 +12,7 @@ Who runs the answers is the runner's business: a sandbox, or this process.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -30,7 +30,7 @@ from proctor.marking.answers import Answers, Slice
 from proctor.marking.assignment import Assignment, ExerciseSheet
 from proctor.marking.extraction import extract_all
 from proctor.marking.submissions import File
-from proctor.sandbox import Limits, Run, Stopped
+from proctor.sandbox import Complete, Limits, Run, Stopped
 
 # What one submission may use in all its runs together, in time limits of one: processor time, and time by the
 # clock, however it is spent. What is left then is not tried.
@@ -40,7 +40,6 @@ OUT_OF_PATIENCE = "This was not tried: other answers of this submission used up 
 MOST_CODE = 30_000  # characters that are kept for the comparison with others
 
 Modules = Mapping[str, str]
-Complete = Callable[[Run, str], None]  # hears of a run in which all probes of an exercise were seen
 
 
 class Runner(Protocol):

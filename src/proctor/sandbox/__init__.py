@@ -4,8 +4,9 @@ The shape. A trusted process (`sandbox`) holds exercises, references, salt, comp
 walls (`launch`, `tiers`): an interpreter with torch, the probes' code, their inputs, and a harness, sent in as text
 (`proctor.inside`). The zygote forks a child for each submission; the child confines itself further (`rlimits`,
 `seccomp`), reads the submission from a socket, runs it (`harness`) and writes what the probes saw to the same socket
-(`frames`, `protocol`). Verdicts are computed outside. Where a submission has to run again with parts of the reference,
-its first child may be asked once more, on a second socket; a child that has seen parts of the reference never is.
+(`frames`, `protocol`). Verdicts are computed outside. Where a submission has to run again, with parts of the reference
+or on other inputs, its child may be asked again, each time on another socket; one that has seen parts of the reference
+is asked only for what earns no points.
 
 In the trusted process (the worker) run: `sandbox`, the one object that others use; `launch`, which starts a zygote, for
 the first worker even before there is torch in this process; `visible_files`, what it may read; `tiers`, which walls
@@ -36,10 +37,10 @@ Where it ends:
 - The kernel, the interpreter that decodes frames outside, and bubblewrap are trusted. A hole in the kernel's
   allowed calls is a hole here. For submissions from strangers run the whole grader in a virtual machine as well.
 - What an exercise *forbids* is enforced next to student code (`proctor.forbid.replace`), from its first cell on:
-  kernels are taken away, those that contain them too, and calls of torch's own versions in Python are noted. Taking the
-  harness apart (by `ctypes`, frames, the collector's lists of objects) brings them back, and what torch has under a
-  name that says nothing of it is not seen. That gains the use of a forbidden function, never a value that is not right;
-  `proctor.forbid.scan` reads the text of answers for it, outside.
+  kernels are taken away, those that contain them too, and torch's own versions in Python (calls of those that are
+  imported later are noted). Taking the harness apart (by `ctypes`, frames, the collector's lists of objects) brings
+  them back, and what torch has under a name that says nothing of it is not seen. That gains the use of a forbidden
+  function, never a value that is not right; `proctor.forbid.scan` reads the text of answers for it, outside.
 - Property probes (inputs unchanged, …) report what the child saw. The same holds for them.
 - Timing and existence leak a little: under Landlock `stat()` tells that a path exists, not what is in it; under
   bubblewrap the names of the directories above the interpreter can be seen.
@@ -56,11 +57,12 @@ from proctor.sandbox.launch import Fault
 from proctor.sandbox.tiers import TIERS, Refused, choose, describe
 
 if TYPE_CHECKING:
-    from proctor.sandbox.run import Run, Stopped
+    from proctor.sandbox.run import Complete, Run, Stopped
     from proctor.sandbox.sandbox import Sandbox
 
 __all__ = [
     "TIERS",
+    "Complete",
     "Fault",
     "Limits",
     "Refused",
@@ -70,7 +72,7 @@ __all__ = [
     "choose",
     "describe",
 ]
-HOMES = {"Run": "run", "Stopped": "run", "Sandbox": "sandbox"}
+HOMES = {"Complete": "run", "Run": "run", "Stopped": "run", "Sandbox": "sandbox"}
 
 
 def __getattr__(name: str) -> Any:  # a zygote can be begun before torch is here

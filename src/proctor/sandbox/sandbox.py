@@ -10,7 +10,7 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,14 +28,13 @@ from proctor.inside.running import Draws, Job
 from proctor.sandbox import visible_files
 from proctor.sandbox.launch import Fault, Stock, Walls, Zygote, launch
 from proctor.sandbox.reader import Ended, Late, Reader
-from proctor.sandbox.run import Run, Stopped, parse_begin, take_definitions, take_observation
+from proctor.sandbox.run import Complete, Run, Stopped, parse_begin, take_definitions, take_observation
 from proctor.sandbox.tiers import choose
 
 GRACE = 3.0  # seconds in which a process that closed its channel should be gone, on a busy machine too
 KEPT = 0.1  # of the time limit: a process that took longer has too little processor time left for another run
 
 Asked = Mapping[str, Sequence[str]]  # exercise -> probes
-Complete = Callable[[Run, str], None]  # hears of a run in which all probes of an exercise were seen
 
 SIGNALS = {
     "SIGSEGV": "it read or wrote memory that is not its own",
@@ -215,8 +214,8 @@ class Sandbox:
                 self.close()
         return Run(stopped=Stopped("sandbox", "The sandbox itself was ended while this code ran, twice."))
 
-    def _ready(self) -> Zygote:
-        """A live zygote without a child."""
+    def _ready(self) -> None:
+        """Have a live zygote without a child."""
         self.dismiss()
         if self._zygote is not None and self._busy:
             try:
@@ -227,7 +226,6 @@ class Sandbox:
             self.close()
         if self._zygote is None:
             self._zygote = launch(self._walls, self._stock)
-        return self._zygote
 
     def _new_child(self, owner: object) -> Child:
         """A new process, which makes itself ready and waits for a job."""
