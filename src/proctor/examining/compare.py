@@ -90,7 +90,10 @@ class Compared:
         errors = self.errors(seen)
         if not errors.size or errors.max() <= 1.0:
             return None
-        index = tuple(int(i) for i in np.unravel_index(int(errors.argmax()), errors.shape))
+        # The first of those that are about as wrong as the worst: where two are equally wrong, as in a matrix of the
+        # opposite sign, the last digit of either would choose, and another process would show another entry.
+        worst = int((errors >= 0.999 * errors.max()).argmax())
+        index = tuple(int(i) for i in np.unravel_index(worst, errors.shape))
         place = f"{name}{list(index)}" if index else name
         got, wanted = number(seen.tensor[index], self.tensor[index])
         return Difference(float(errors.max()), f"{place} is {got}, expected {wanted}.")

@@ -34,6 +34,8 @@ def test_tolerance_is_relative_to_the_largest_expected_number(dtype):
         (tensor(2.0), tensor(3.0), "weights is 2, expected 3."),
         (tensor([1.0, math.nan]), tensor([1.0, 2.0]), "weights[1] is nan, expected 2."),
         (tensor([1.0, -math.inf]), tensor([1.0, math.inf]), "weights[1] is -inf, expected inf."),
+        (tensor([[0.0, -0.998], [0.99800006, 0.0]]), tensor([[0.0, 0.998], [-0.998, 0.0]]),
+         "weights[0, 1] is -0.998, expected 0.998."),  # both are wrong by as much: a last digit does not choose
         (tensor([1, 2]), tensor([1, 3]), "weights[1] is 2, expected 3."),
         (tensor([True]), tensor([False]), "weights[0] is True, expected False."),
     ],
