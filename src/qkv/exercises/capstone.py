@@ -1,0 +1,3 @@
+"""Chapter 17: A tiny GPT, graded by its weights."""
+
+from __future__ import annotations
