@@ -2,7 +2,8 @@
 
 - Each chapter is read by `page.page`, so its outputs come from `solutions/` and nothing runs.
 - Figures get the alt text that was stored with them, and on a narrow page their drawing for a phone (`phone_figures`).
-- Two pages are filled in when they are read: the claims ledger from all chapters, the conventions from `qkv.model`.
+- Three pages are filled in when they are read: the claims ledger from all chapters, the conventions and the whole GPT
+  from `qkv.model`.
 - Download and launch buttons offer the student edition.
 - Formulas are set here (`typeset`), and what no page needs is left out (`prune_assets`): nothing comes from a network.
 """
@@ -22,12 +23,14 @@ from sphinx.errors import SphinxError
 
 from qkv.authoring.bibliography import use_round_brackets
 from qkv.authoring.ledger import ledger
+from qkv.authoring.one_page import one_page
 from qkv.authoring.page import alt_texts, page
 from qkv.authoring.syllabus import Syllabus
 from qkv.course import AuthoringError, Chapter, Course
 
 CHAPTERS = "book/chapters/"
 LEDGER, CONVENTIONS = "<!-- the claims of all chapters -->", "<!-- the conventions of qkv.model -->"
+ONE_PAGE = "<!-- the whole GPT of qkv.model -->"
 
 
 class BookError(SphinxError):
@@ -88,6 +91,7 @@ def fill_in(app: Sphinx, docname: str, source: list[str]) -> None:
     makers: dict[str, Callable[[], str]] = {
         LEDGER: lambda: ledger(course),
         CONVENTIONS: lambda: conventions(course),
+        ONE_PAGE: lambda: one_page(course),
     }
     for place, make in makers.items():
         if place in source[0]:
