@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +19,10 @@ DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 
 @pytest.fixture(scope="session")
 def html(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The real book, built strictly into a folder of its own."""
+    """The real book, built strictly into a folder of its own; `make test` has just built it, and says where."""
+    built = os.environ.get("QKV_BOOK")
+    if built:
+        return Path(built).resolve()
     out = tmp_path_factory.mktemp("book")
     said: list[str] = []
     assert authoring.book(say=said.append, out=out) == 0, "\n".join(said)
