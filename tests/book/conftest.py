@@ -20,7 +20,7 @@ DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 @pytest.fixture(scope="session")
 def html(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The real book, built strictly into a folder of its own; `make test` has just built it, and says where."""
-    built = os.environ.get("QKV_BOOK")
+    built = os.environ.get("QKV_BUILT_BOOK")
     if built:
         return Path(built).resolve()
     out = tmp_path_factory.mktemp("book")
