@@ -23,7 +23,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from proctor.inside import frames, landlock, rlimits, seccomp
-from proctor.inside.warmup import heap
 
 # the child's only descriptors besides the standard ones: one for each time that it may be asked
 CHANNELS = tuple(range(3, 3 + frames.TIMES))
@@ -37,7 +36,7 @@ def run(control: socket.socket, boot: Mapping[str, Any]) -> None:
         _load(boot)
         stock = json.loads(_receive(control))
         child, later = _prepare(boot, stock, _receive(control), _receive(control))
-        heap.settle(boot["warm"])
+        _freeze(boot)
         gc.enable()
     except BaseException:
         message = traceback.format_exc()[-4000:].encode("utf-8", "replace")
@@ -187,9 +186,16 @@ def _prepare(
                 __import__("sympy")
             replace.look_up(families)
             roof = highest()
-            heap.settle(boot["warm"])
+            _freeze(boot)
 
     return child, later
+
+
+def _freeze(boot: Mapping[str, Any]) -> None:
+    """Keep all that is there out of later collections, garbage as well: a collection writes to the pages that it
+    looks at, and a child pays for every page that is written to."""
+    if "freeze" in boot["warm"]:
+        gc.freeze()
 
 
 def _tame(torch: Any) -> None:

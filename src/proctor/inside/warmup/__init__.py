@@ -9,7 +9,6 @@ stub_compiler   leave torch's compiler out until somebody asks for it
 meta_kernels    on the meta device use torch's own kernels, not their Python versions
 rehearsal       do what a child would do for the first time, in the zygote
 freeze          keep what is there out of later garbage collections, which would write to its pages
-gaps            take the free places of the heap, so that a child's objects lie together on pages of its own
 kept            ask a child several times instead of forking others (`sandbox.sandbox`)
 """
 
@@ -17,7 +16,7 @@ from __future__ import annotations
 
 import os
 
-TRICKS = ("preload", "stub_compiler", "meta_kernels", "rehearsal", "freeze", "gaps", "kept")
+TRICKS = ("preload", "stub_compiler", "meta_kernels", "rehearsal", "freeze", "kept")
 VARIABLE = "PROCTOR_WARM"
 
 
@@ -34,5 +33,7 @@ def chosen(text: str | None = None) -> frozenset[str]:
         return frozenset()
     off = {word.strip().removeprefix("-") for word in text.split(",")}
     if not all(word.strip().startswith("-") for word in text.split(",")) or not off <= set(TRICKS):
-        raise ValueError(f"{VARIABLE} is all, none, or a list such as -gaps,-kept of {', '.join(TRICKS)}; not {text!r}")
+        raise ValueError(
+            f"{VARIABLE} is all, none, or a list such as -freeze,-kept of {', '.join(TRICKS)}; not {text!r}"
+        )
     return frozenset(TRICKS) - off
