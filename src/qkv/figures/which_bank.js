@@ -1,7 +1,7 @@
 // A sentence in which a verb and a noun can be put; left the word's own vector, which stays, right its vector in this
 // sentence. Words are dragged into the sentence, or clicked; the two lists above do the same from the keyboard.
 function draw(kit, { verb, noun, layer }, data) {
-  const svg = kit.line([[0, 0], [0, 0]], {}).ownerSVGElement;
+  const svg = kit.rect(0, 0, 0, 0, { fill: "none" }).ownerSVGElement;
   const controls = ["verb", "noun"].map((name) => JSON.parse(svg.parentElement.querySelector(`select[name=${name}]`).dataset.values));
   kit.tell("layer", layer === 0 ? "none yet" : String(layer));
   const colour = (i, n) => (i < n / 2 ? "var(--c0)" : "var(--c1)");
@@ -10,15 +10,11 @@ function draw(kit, { verb, noun, layer }, data) {
   const small = kit.width < 480;
   const advance = small ? 6.6 : 7.4;
   let x = 4;
-  const slots = {};
   ["she", "verb", "the", "noun", "at", "the", "bank", "today"].forEach((part) => {
     const chosen = { verb, noun }[part];
     const words = chosen || part;
     const wide = words.length * advance + (chosen ? 14 : 5);
-    if (chosen) {
-      kit.rect(x, 8, wide, 24, { rx: 5, fill: "var(--wash)", stroke: "var(--ink)", "stroke-dasharray": "3 3" });
-      slots[part] = x + wide / 2;
-    }
+    if (chosen) kit.rect(x, 8, wide, 24, { rx: 5, fill: "var(--wash)", stroke: "var(--ink)", "stroke-dasharray": "3 3" });
     kit.text(x + (chosen ? wide / 2 : 0), 25, words, { class: part === "bank" || chosen ? "strong" : "", "text-anchor": chosen ? "middle" : "start" });
     x += wide + (small ? 3 : 6);
   });
@@ -40,7 +36,7 @@ function draw(kit, { verb, noun, layer }, data) {
     });
   });
   const below = 46 + 4 * (chip.h + 5) + 12;
-  place(kit, svg, chips, slots);
+  place(kit, svg, chips);
 
   // two planes
   const beside = kit.width >= 560;
@@ -97,7 +93,7 @@ function draw(kit, { verb, noun, layer }, data) {
 }
 
 // A word that is grasped follows the pointer; let go in the sentence, or clicked, it takes its place there.
-function place(kit, svg, chips, slots) {
+function place(kit, svg, chips) {
   chips.forEach(({ group, name, word }) => {
     group.addEventListener("pointerdown", (event) => {
       event.preventDefault();
@@ -114,5 +110,4 @@ function place(kit, svg, chips, slots) {
       };
     });
   });
-  svg.dataset.slots = JSON.stringify(slots);
 }
