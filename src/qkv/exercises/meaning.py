@@ -1703,7 +1703,7 @@ def larger_id_first(scores: Tensor, question: tuple[int, ...], n: int) -> Any:
     return [word for word in order if word not in question][:n]
 
 
-@stepping @ stepping.instead_of("choose")
+@stepping.instead_of("choose")
 def sort_not_stable(scores: Tensor, question: tuple[int, ...], n: int) -> Any:
     """Of equally good words your list has some in another order than that of their ids.
 
