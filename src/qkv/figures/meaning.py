@@ -29,14 +29,16 @@ def flat(vectors: Tensor, by: Tensor | None = None) -> Tensor:
     middle = by.mean(dim=0)
     _, _, axes = torch.linalg.svd(by - middle, full_matrices=False)
     two = axes[:2]
-    two = two * two.gather(1, two.abs().argmax(dim=1, keepdim=True)).sign()  # a principal component has no sign: we choose
+    two = (
+        two * two.gather(1, two.abs().argmax(dim=1, keepdim=True)).sign()
+    )  # a principal component has no sign: we choose
     return (vectors - middle) @ two.T
 
 
 def bare(ax: Axes) -> None:
     ax.set(xticks=[], yticks=[])
     ax.grid(False)
-    ax.margins(0.12)
+    ax.margins(0.18)
 
 
 def map_of_words(vectors: Tensor, words: Sequence[str], groups: Sequence[Sequence[str]], alone: str) -> Figure:
@@ -50,17 +52,34 @@ def map_of_words(vectors: Tensor, words: Sequence[str], groups: Sequence[Sequenc
     """
     shown = [word for group in groups for word in group] + [alone]
     places = dict(zip(shown, flat(vectors[[words.index(word) for word in shown]]).tolist(), strict=True))
-    fig, ax = plt.subplots(figsize=(WIDTH, 4.4))
-    for group, (colour, marker, _) in zip(groups, ORDER, strict=False):
+    fig, ax = plt.subplots(figsize=(WIDTH, 3.4))
+    for number, (group, (colour, marker, _)) in enumerate(zip(groups, ORDER, strict=False)):
         x, y = zip(*(places[word] for word in group), strict=True)
         ax.plot(x, y, color=colour, marker=marker, linestyle="none")
-        for word in group:
-            ax.annotate(word, places[word], xytext=(5, 3), textcoords="offset points", fontsize=9, color=colour)
+        below = number % 2  # groups that lie beside each other do not write over each other
+        ax.annotate(
+            ", ".join(group),
+            (sum(x) / len(x), min(y) if below else max(y)),
+            xytext=(0, -8 if below else 8),
+            textcoords="offset points",
+            ha="center",
+            va="top" if below else "bottom",
+            fontsize=9.5,
+            color=colour,
+        )
     ax.plot(*places[alone], color=INK, marker="*", markersize=13, linestyle="none")
     ax.annotate(alone, places[alone], xytext=(7, 4), textcoords="offset points", fontsize=10.5, weight="bold")
     ax.set_title("Which words lie together?")
     bare(ax)
     return fig
+
+
+def two_senses(ax: Axes, vectors: Tensor, senses: Tensor) -> None:
+    """Vectors (sentence, d) in a plane, by sense."""
+    x, y = flat(vectors).T.numpy()
+    for sense, name, colour, marker in ((0, "money", BLUE, "o"), (1, "river", VERMILION, "s")):
+        these = (senses == sense).numpy()
+        ax.plot(x[these], y[these], marker, color=colour, markersize=4, alpha=0.6, label=name)
 
 
 def clouds(layers: Tensor, senses: Tensor) -> Figure:
@@ -72,11 +91,10 @@ def clouds(layers: Tensor, senses: Tensor) -> Figure:
     """
     fig, axes = plt.subplots(1, len(layers), figsize=(WIDTH, 2.6))
     for number, (ax, vectors) in enumerate(zip(axes, layers, strict=True)):
-        x, y = flat(vectors).T.numpy()
-        for sense, name, colour, marker in ((0, "money", BLUE, "o"), (1, "river", VERMILION, "s")):
-            these = (senses == sense).numpy()
-            ax.plot(x[these], y[these], color=colour, marker=marker, linestyle="none", markersize=4, alpha=0.6, label=name)
-        ax.set_title(f"after layer {number}" if number else "before layer 1", fontsize=10.5, weight="normal", loc="center")
+        two_senses(ax, vectors, senses)
+        ax.set_title(
+            f"after layer {number}" if number else "before layer 1", fontsize=10.5, weight="normal", loc="center"
+        )
         bare(ax)
     axes[-1].legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     headline(fig, "Where is bank, sentence by sentence?")
@@ -115,13 +133,18 @@ def agreement(results: Mapping[str, Mapping[str, Tensor]]) -> Figure:
         means, stds = ([float(stat(runs)) for runs in found.values()] for stat in (torch.mean, torch.std))
         ax.errorbar(at, means, yerr=stds, color=colour, marker=marker, linestyle="none", label=model)
     ax.set_xticks(range(len(ways)), [way.replace(" ", "\n", 1) for way in ways])
-    ax.set(title="Which numbers tell what mattered?", ylabel="rank correlation", ylim=(min(0, *ax.get_ylim()), 1.02))
+    ax.set(title="Which numbers tell what mattered?", ylabel="rank correlation", ylim=(min(0, ax.get_ylim()[0]), 1.1))
     ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     return fig
 
 
 def which_bank(
-    words: Sequence[str], static: Tensor, seen: Tensor, senses: Tensor, tried: Tensor, choices: tuple[Sequence[str], ...]
+    words: Sequence[str],
+    static: Tensor,
+    seen: Tensor,
+    senses: Tensor,
+    tried: Tensor,
+    choices: tuple[Sequence[str], ...],
 ) -> Interactive:
     """A sentence whose verb and noun can be put in by hand: the word's own vector stays, its vector here moves.
 
@@ -175,10 +198,7 @@ def rounded(numbers: Tensor) -> list[object]:
 def still_bank(vectors: Tensor, senses: Tensor, here: Tensor) -> Figure:
     """The first state: banks of the last layer, and the one of the sentence."""
     fig, ax = plt.subplots(figsize=(WIDTH, 3.2))
-    x, y = flat(vectors).T.numpy()
-    for sense, name, colour, marker in ((0, "money", BLUE, "o"), (1, "river", VERMILION, "s")):
-        these = (senses == sense).numpy()
-        ax.plot(x[these], y[these], color=colour, marker=marker, linestyle="none", markersize=4, alpha=0.6, label=name)
+    two_senses(ax, vectors, senses)
     ax.plot(*here.tolist(), color=INK, marker="o", markersize=12, fillstyle="none", linestyle="none", label="this bank")
     bare(ax)
     ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))

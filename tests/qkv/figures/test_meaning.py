@@ -50,13 +50,15 @@ def test_a_plane_shows_the_two_directions_of_largest_spread() -> None:
 
 def test_all_words_of_the_map_are_named() -> None:
     axis = draw.map_of_words(vectors(len(senses.WORDS), 5), senses.WORDS, senses.GROUPS[7:], "bank").axes[0]
-    assert {text.get_text() for text in axis.texts} == {*senses.MONEY, *senses.RIVER, "bank"}
+    assert {text.get_text() for text in axis.texts} == {", ".join(senses.MONEY), ", ".join(senses.RIVER), "bank"}
 
 
 def moving_bank() -> Interactive:
     """Money lies at 0 and the river at 1; of what is tried, the noun alone decides."""
     sense = torch.arange(20) % 2
-    seen = torch.stack([torch.zeros(20, 5), sense[:, None] + 0.01 * vectors(20, 5), sense[:, None] + 0.01 * vectors(20, 5)])
+    seen = torch.stack(
+        [torch.zeros(20, 5), sense[:, None] + 0.01 * vectors(20, 5), sense[:, None] + 0.01 * vectors(20, 5)]
+    )
     tried = torch.zeros(3, 8, 8, 5)
     tried[1:, :, 4:] = 1.0
     return draw.which_bank(AROUND, vectors(9, 6), seen, sense, tried, (VERBS, NOUNS))
