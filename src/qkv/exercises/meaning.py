@@ -1010,7 +1010,7 @@ def one_choice_among_all(centre: Tensor, context: Tensor, negatives: Tensor) -> 
     That is a choice among n + 1 words, InfoNCE. Here each word is asked about alone, by a σ.
     """
     near, far = dot_products(centre, context, negatives)
-    return (torch.cat([near.unsqueeze(-1), far], -1).logsumexp(-1) - near).mean()
+    return -torch.cat([near.unsqueeze(-1), far], -1).log_softmax(-1)[..., 0].mean()
 
 
 # negative_sampling_gradient -------------------------------------------------------------------------------------------
