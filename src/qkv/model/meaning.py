@@ -227,8 +227,8 @@ def attention_rollout(weights: Tensor) -> Tensor:
     residual connection, which passes every position on as it is.
 
     Args:
-        weights: of all heads of all layers, the first layer first
-            (layer, ..., head, seq, seq). Each row sums to 1.
+        weights: of every head of every layer (layer, ..., head, seq, seq), the
+            first layer first. Each row sums to 1.
 
     Returns:
         shares (..., seq, seq): entry (i, j) is how much of position i, after the

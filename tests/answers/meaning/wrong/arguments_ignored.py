@@ -1,0 +1,51 @@
+"""An argument has no effect."""
+
+import math
+
+import torch
+import torch.nn.functional as F
+
+
+def skip_gram_pairs(ids, window):
+    n = len(ids)
+    pairs = [(ids[i], ids[j]) for i in range(n) for j in range(n) if i != j]
+    return torch.tensor(pairs, dtype=torch.int64).reshape(-1, 2)
+
+
+def negative_samples(counts, shape, generator, power=0.75):
+    p = counts.float() ** 0.75
+    return torch.multinomial(p, math.prod(shape), replacement=True, generator=generator).reshape(shape)
+
+
+def negative_sampling_loss(centre, context, negatives):
+    far = (negatives @ centre.unsqueeze(-1)).squeeze(-1)
+    return -(F.logsigmoid((centre * centre).sum(-1)) + F.logsigmoid(-far).sum(-1)).mean()
+
+
+def negative_sampling_gradient(centre, context, negatives):
+    count = centre[..., 0].numel()
+    pull = -torch.ones_like(centre[..., :1]) / count
+    push = torch.ones_like(negatives[..., :1]) / count
+    return pull * context + (push * negatives).sum(-2), pull * centre, push * centre.unsqueeze(-2)
+
+
+def analogy(vectors, a, b, c, n=1):
+    unit = F.normalize(vectors.double(), dim=-1)
+    scores = (unit * (unit[b] - unit[a] + unit[c])).sum(-1)
+    return [w for w in scores.argsort(descending=True, stable=True).tolist() if w not in (a, b, c)][:1]
+
+
+def linear_probe(train_x, train_y, test_x, n_classes, ridge=1.0):
+    y = F.one_hot(train_y, n_classes).to(train_x.dtype)
+    mean_x, mean_y = train_x.mean(0), y.mean(0)
+    x = train_x - mean_x
+    w = torch.linalg.solve(x.T @ x + torch.eye(x.shape[1]).to(x), x.T @ (y - mean_y))
+    return (test_x - mean_x) @ w + mean_y
+
+
+def attention_rollout(weights):
+    identity = torch.eye(weights.shape[-1], dtype=weights.dtype, device=weights.device)
+    result = identity
+    for layer in weights[..., 0, :, :]:
+        result = (layer + identity) / 2 @ result
+    return result
