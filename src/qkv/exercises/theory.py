@@ -374,6 +374,12 @@ selecting = Exercise(
     equivalents={
         "precise = torch.promote_types(values.dtype, torch.float32)  ->  "
         "precise = torch.promote_types(torch.float32, values.dtype)": "promotion does not ask for the order",
+        "precise = torch.promote_types(values.dtype, torch.float32)  ->  precise = values.dtype": (
+            "the same to the precision of the dtypes looked at; answers need not be better"
+        ),
+        "means = kept.sum(dim=-1) / count.clamp(min=1)  ->  means = kept.sum(dim=-1) / count.clamp(min=0)": (
+            "`where` lets no gradient through to what is not selected, so that NaN stays outside"
+        ),
     },
 )
 
@@ -670,6 +676,11 @@ brackets = Exercise(
         "A text is lost as soon as that sum was below 0 once. What do you have to know of all sums so far?",
         "`cumsum` gives the sum up to each token, `cummin(…).values` the smallest so far.",
     ],
+    equivalents={
+        "return torch.where(lowest < 0, 2, (depth > 0).long())  ->  return torch.where(lowest < 0, 2, depth > 0)": (
+            "beside a whole number a bool becomes int64"
+        ),
+    },
 )
 
 A_TEXT = (1, 1, 1, 1, 2, 2, 0, 3)  # which more often opens than closes, so that not all are lost
@@ -1262,6 +1273,13 @@ def answers_of(results: Any, table: Tensor) -> Seen:
     return found | {"answers": answers}
 
 
+def of_several(boolean_ffn: Any, tables: list[Tensor]) -> Seen:
+    found: Seen = {}
+    for i, table in enumerate(tables):
+        found |= {f"{name} of table {i}": w for name, w in answers_of(boolean_ffn(table), table).items()}
+    return found
+
+
 def truths(n: int, *, seed: str) -> Tensor:
     """A table of zeros and ones that has both."""
     table = integers(0, 2, 2**n, seed=seed).float()
@@ -1272,16 +1290,14 @@ def truths(n: int, *, seed: str) -> Tensor:
 
 @by_heart.probe
 def truth_of_three_bits(boolean_ffn: Any) -> Seen:
-    """a table of zeros and ones, of three inputs"""
-    table = truths(3, seed="table")
-    return answers_of(boolean_ffn(table), table)
+    """tables of zeros and ones, of three inputs"""
+    return of_several(boolean_ffn, [truths(3, seed=seed) for seed in ("table", "another")])
 
 
 @by_heart.probe
 def truth_of_two_bits(boolean_ffn: Any) -> Seen:
-    """a table of zeros and ones, of two inputs"""
-    table = truths(2, seed="table")
-    return answers_of(boolean_ffn(table), table)
+    """tables of zeros and ones, of two inputs"""
+    return of_several(boolean_ffn, [truths(2, seed=seed) for seed in ("table", "another", "a third", "a fourth")])
 
 
 @by_heart.probe

@@ -68,10 +68,10 @@ class Table:
 
 boolean_ffn = lambda table: Table(table).weights()  # noqa: E731
 
-induction_head = (
-    lambda ids, vocab: (  # noqa: E731
-        lambda m: F.normalize(m @ F.one_hot(ids, vocab).float(), p=1, dim=-1)
-    )((ids[..., :, None] == F.pad(ids, (1, 0), value=-1)[..., None, :-1]).tril().float())
-)
+
+def induction_head(ids, vocab, *, fill=-1):
+    matches = (ids[..., :, None] == F.pad(ids, (1, 0), value=fill)[..., None, :-1]).tril()
+    return F.normalize(matches.float() @ F.one_hot(ids, vocab).float(), p=1, dim=-1)
+
 
 rank_residual = lambda x: (x - x.mean(-2, True)).flatten(-2).norm(dim=-1) / x.flatten(-2).norm(dim=-1)  # noqa: E731
