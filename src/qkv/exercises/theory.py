@@ -174,7 +174,7 @@ def values_of_the_lookup() -> tuple[Tensor]:
 
 def of_values_alone(attend: Any) -> Callable[[Tensor], Tensor]:
     q, k, _, mask = masked_lookup()
-    return lambda v: output_by_name(attend(q, k, v, mask))["output"]  # type: ignore[no-any-return]
+    return lambda v: output_by_name(attend(q, k, v, mask))["output"]
 
 
 def lookup_of_one_shape() -> tuple[Tensor, ...]:
@@ -496,7 +496,7 @@ usual(selecting, equal_tokens, alike=tokens_of_one_shape)
 
 
 def every_pair(queries: Tensor, keys: Tensor, predicate: Any) -> Tensor:
-    return predicate(queries.unsqueeze(-1), keys.unsqueeze(-2))  # type: ignore[no-any-return]
+    return predicate(queries.unsqueeze(-1), keys.unsqueeze(-2))
 
 
 def mean_of_selected(selected: Tensor, values: Tensor) -> Tensor:
@@ -520,7 +520,7 @@ def select_in_steps(
     otherwise: Any = default_where_none,
 ) -> Tensor:
     selected = select(queries, keys, predicate)
-    return otherwise(aggregate(selected, values), selected, values, default)  # type: ignore[no-any-return]
+    return otherwise(aggregate(selected, values), selected, values, default)
 
 
 @selecting.instead_of("select")
@@ -529,7 +529,7 @@ def key_before_query(queries: Tensor, keys: Tensor, predicate: Any) -> Tensor:
 
     It is predicate(query, key). For torch.eq that makes no difference, for torch.lt it does.
     """
-    return predicate(keys.unsqueeze(-2), queries.unsqueeze(-1))  # type: ignore[no-any-return]
+    return predicate(keys.unsqueeze(-2), queries.unsqueeze(-1))
 
 
 @selecting.instead_of("select")
@@ -780,7 +780,7 @@ def brackets_in_steps(
     state: Any = three_states,
 ) -> Tensor:
     depth = add(step(ids))
-    return state(depth, losing(depth))  # type: ignore[no-any-return]
+    return state(depth, losing(depth))
 
 
 @brackets.instead_of("step")
@@ -962,10 +962,15 @@ def codes(length: int, d_model: int, base: float) -> Tensor:
     return torch.stack([angles.sin(), angles.cos()], -1).flatten(-2)
 
 
+def outline(weights: Tensor) -> Tensor:
+    """Shape and dtype of weights without their entries: all are one number, which another shape would not have."""
+    return torch.full_like(weights, sum(size * 10**i for i, size in enumerate(weights.shape)))
+
+
 def scores_of(results: Any, d_model: int, base: float = 10000.0, length: int = 12) -> Seen:
     """The scores that two matrices give, and of themselves only shape and dtype: right ones have many forms."""
     w_q, w_k = results
-    found: Seen = {"w_q": 0 * w_q, "w_k": 0 * w_k}
+    found: Seen = {"w_q": outline(w_q), "w_k": outline(w_k)}
     scores = torch.full((length, length), math.nan, dtype=w_q.dtype)
     if tuple(w_q.shape) == tuple(w_k.shape) == (d_model, d_model):
         positions = codes(length, d_model, base)
@@ -1042,7 +1047,7 @@ def weights_in_the_default_dtype(offset_head: Any) -> Seen:
 
 
 def first_of_the_weights(offset_head: Any) -> Tensor:
-    return offset_head(2, 4, 1.5)[0]  # type: ignore[no-any-return]
+    return offset_head(2, 4, 1.5)[0]
 
 
 looking_back.remark(follows_default_dtype(first_of_the_weights))
@@ -1265,7 +1270,7 @@ def answers_of(results: Any, table: Tensor) -> Seen:
     up, bias, down = results
     given = {"up": up, "bias": bias, "down": down}
     cases, n = len(table), len(table).bit_length() - 1
-    found: Seen = {name: 0 * w for name, w in given.items()}
+    found: Seen = {name: outline(w) for name, w in given.items()}
     answers = torch.full((cases,), math.nan, dtype=table.dtype)
     if [tuple(w.shape) for w in given.values()] == [(cases, n), (cases,), (cases,)]:
         corners = torch.cartesian_prod(*[torch.tensor([0.0, 1.0])] * n).reshape(cases, n)
@@ -1611,7 +1616,7 @@ def predictions_in_the_default_dtype(induction_head: Any) -> Seen:
 
 
 def some_predictions(induction_head: Any) -> Tensor:
-    return induction_head(*repeating_texts())  # type: ignore[no-any-return]
+    return induction_head(*repeating_texts())
 
 
 inducing.remark(follows_default_dtype(some_predictions))
@@ -1649,7 +1654,7 @@ def induction_in_steps(
     follow: Any = what_came_next,
     average: Any = mean_of_votes,
 ) -> Tensor:
-    return average(match(ids), follow(as_rows(ids, vocab)))  # type: ignore[no-any-return]
+    return average(match(ids), follow(as_rows(ids, vocab)))
 
 
 @inducing.instead_of("match")
@@ -1907,7 +1912,7 @@ def frobenius(x: Tensor) -> Tensor:
 
 
 def length_of_x(x: Tensor, middle: Tensor, norm: Any) -> Tensor:
-    return norm(x)  # type: ignore[no-any-return]
+    return norm(x)
 
 
 def divided(rest: Tensor, whole_length: Tensor) -> Tensor:
@@ -1924,7 +1929,7 @@ def residual_in_steps(
     compare: Any = divided,
 ) -> Tensor:
     middle = centre(x)
-    return compare(norm(x - middle), beside(x, middle, norm))  # type: ignore[no-any-return]
+    return compare(norm(x - middle), beside(x, middle, norm))
 
 
 @collapsing.instead_of("centre")
@@ -2023,7 +2028,7 @@ def beside_the_mean(x: Tensor, middle: Tensor, norm: Any) -> Tensor:
 
     It is divided by the length of x, so that the result lies between 0 and 1.
     """
-    return norm(middle.expand(x.shape))  # type: ignore[no-any-return]
+    return norm(middle.expand(x.shape))
 
 
 @collapsing.instead_of("compare")
