@@ -1,0 +1,51 @@
+"""A shape that is not asked for."""
+
+import torch
+import torch.nn.functional as F
+
+
+def hard_attention(q, k, v, mask=None):
+    scores = q @ k.mT
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -torch.inf)
+    best = (scores == scores.amax(-1, keepdim=True)).to(q.dtype)
+    weights = best / best.sum(-1, keepdim=True)
+    return weights @ v, weights.mT
+
+
+def select_aggregate(queries, keys, values, predicate, default=0.0):
+    chosen = predicate(queries.unsqueeze(-1), keys.unsqueeze(-2))
+    count = chosen.sum(-1, keepdim=True)
+    total = torch.where(chosen, values.unsqueeze(-2), 0).sum(-1, keepdim=True)
+    return (total / count.clamp(min=1)).masked_fill(count == 0, default)
+
+
+def bracket_state(ids):
+    depth = ((ids == 1).long() - (ids == 2).long()).cumsum(-1)
+    return torch.where(depth.cummin(-1).values < 0, 2, (depth > 0).long())[..., -1]
+
+
+def offset_head(k, d_model, beta, base=10000.0):
+    """Two rows for each pair are too many, it says."""
+    angles = k * base ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
+    cos, sin = angles.cos(), angles.sin()
+    blocks = torch.stack([cos, -sin, sin, cos], -1).view(-1, 2, 2).to(torch.get_default_dtype())
+    return beta * blocks, torch.eye(2).expand_as(blocks)
+
+
+def boolean_ffn(table):
+    n = len(table).bit_length() - 1
+    case = torch.arange(2**n, device=table.device)
+    bits = (case[:, None] >> torch.arange(n - 1, -1, -1, device=table.device)) & 1
+    return (2 * bits - 1).to(table.dtype), (1 - bits.sum(-1)).to(table.dtype), table.unsqueeze(-1)
+
+
+def induction_head(ids, vocab):
+    rows = F.one_hot(ids, vocab).to(torch.get_default_dtype())
+    matches = (ids[..., :-1, None] == ids[..., None, :-1]).tril(-1).to(rows.dtype)
+    return matches @ rows[..., 1:, :] / matches.sum(-1, keepdim=True).clamp(min=1)
+
+
+def rank_residual(x):
+    rest = x - x.mean(-2, keepdim=True)
+    return rest.norm(dim=-1) / x.norm(dim=-1)

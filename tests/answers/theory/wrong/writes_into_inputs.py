@@ -1,0 +1,62 @@
+"""Changes what was given, or a part of it."""
+
+import torch
+import torch.nn.functional as F
+
+
+def hard_attention(q, k, v, mask=None):
+    scores = q @ k.mT
+    if mask is not None:
+        scores = scores.masked_fill(mask.logical_not_(), -torch.inf)
+    best = (scores == scores.amax(-1, keepdim=True)).to(q.dtype)
+    weights = best / best.sum(-1, keepdim=True)
+    return weights @ v, weights
+
+
+def select_aggregate(queries, keys, values, predicate, default=0.0):
+    queries.unsqueeze_(-1)
+    chosen = predicate(queries, keys.unsqueeze(-2))
+    count = chosen.sum(-1)
+    total = torch.where(chosen, values.unsqueeze(-2), 0).sum(-1)
+    return (total / count.clamp(min=1)).masked_fill(count == 0, default)
+
+
+def bracket_state(ids):
+    ids[(ids != 1) & (ids != 2)] = 0
+    ids[ids == 2] = -1
+    depth = ids.cumsum(-1)
+    return torch.where(depth.cummin(-1).values < 0, 2, (depth > 0).long())
+
+
+def offset_head(k, d_model, beta, base=10000.0):
+    """The same tensor twice: what is written into one stands in both."""
+    angles = k * base ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
+    cos, sin = angles.cos(), angles.sin()
+    w_q = torch.block_diag(*torch.stack([cos, -sin, sin, cos], -1).view(-1, 2, 2)).float()
+    w_k = w_q
+    w_q *= beta
+    return w_q, w_k
+
+
+def boolean_ffn(table):
+    n = len(table).bit_length() - 1
+    case = torch.arange(2**n, device=table.device)
+    bits = (case[:, None] >> torch.arange(n - 1, -1, -1, device=table.device)) & 1
+    down = table * 1
+    with torch.no_grad():
+        table.zero_()
+    return (2 * bits - 1).to(table.dtype), (1 - bits.sum(-1)).to(table.dtype), down
+
+
+def induction_head(ids, vocab):
+    rows = F.one_hot(ids, vocab).to(torch.get_default_dtype())
+    matches = (ids[..., :, None] == ids[..., None, :-1]).tril(-1).to(rows.dtype)
+    ids[..., -1] = 0
+    return matches @ rows[..., 1:, :] / matches.sum(-1, keepdim=True).clamp(min=1)
+
+
+def rank_residual(x):
+    length = x.norm(dim=(-2, -1))
+    with torch.no_grad():
+        x -= x.mean(-2, keepdim=True)
+    return x.norm(dim=(-2, -1)) / length
