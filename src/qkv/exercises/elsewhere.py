@@ -382,6 +382,13 @@ motif = Exercise(
         "The other strand of the *same* window: its bases in reverse order, each as its complement. Turning the window "
         "is one way; turning the matrix is another. The result stays at t.",
     ],
+    equivalents={
+        "complement = torch.where(windows == 4, 4, 3 - windows)  ->  "
+        "complement = torch.where(windows == 5, 4, 3 - windows)": (
+            "N becomes -1, and the last of the five columns is the one for N"
+        ),
+        "worth = F.pad(pwm, (0, 1))  ->  worth = F.pad(pwm, (0, 2))": "a sixth column of zeros is never asked for",
+    },
 )
 
 
@@ -1132,6 +1139,10 @@ def last_predictions_returned(length: int, context: int, horizon: int, cut: int)
 
 # running_zscore -------------------------------------------------------------------------------------------------------
 
+SHIFTED = (
+    "a z-score does not change with the series' level; the digits that this level saves are more than is asked for"
+)
+
 normalising = Exercise(
     running_zscore,
     section="No look ahead",
@@ -1145,6 +1156,14 @@ normalising = Exercise(
         "Either take for each t the deviations of all earlier values from the mean at t, or use Welford's step: a new "
         "value adds (x_t - mean before) · (x_t - mean after) to the sum of squares.",
     ],
+    equivalents={
+        "moved = precise - precise[..., :1]  ->  moved = precise": SHIFTED,
+        "moved = precise - precise[..., :1]  ->  moved = precise + precise[..., :1]": SHIFTED,
+        "seen = torch.arange(1, x.shape[-1] + 1, dtype=precise.dtype, device=x.device)  ->  "
+        "seen = torch.arange(1, x.shape[-1] + 1, device=x.device)": "divided by whole numbers a tensor keeps its dtype",
+        "precise = x.to(torch.promote_types(x.dtype, torch.float32))  ->  "
+        "precise = x.to(torch.promote_types(torch.float32, x.dtype))": "the larger of two dtypes, in either order",
+    },
 )
 
 

@@ -14,7 +14,9 @@ class Words:
         n = max(0, ids.size(-1) - k + 1)
         columns = [ids[..., i : i + n] for i in range(k)]
         here = functools.reduce(lambda number, base: number * self.size + base, columns)
-        there = functools.reduce(lambda number, base: number * self.size + (3 - base), reversed(columns))
+        there = functools.reduce(
+            lambda number, base: number * self.size + base, [3 - base for base in reversed(columns)]
+        )
         unknown = functools.reduce(torch.logical_or, [column > 3 for column in columns])
         return torch.where(unknown, self.size**k, torch.minimum(here, there) if canonical else here)
 
