@@ -18,8 +18,8 @@ from qkv.figures.style import BLUE, GREEN, GREY, INK, VERMILION, WIDTH
 CONTEXT = 12  # values that a window of the moving figure reads
 KNOWN, LEAKED = "what is known", "known and future"
 BASES = "ACGT"
-STRIP = "GCAGATAACTCACGTGACTTATCTGCCGGAATC"
-MOTIFS = {"AGATAA (GATA)": "AGATAA", "CCGGAA (ETS)": "CCGGAA", "CACGTG (E-box)": "CACGTG"}
+STRIP = "GCAGATAACTCACGTGACTTATCTGGAGGAATC"
+MOTIFS = {"AGATAA (GATA)": "AGATAA", "GAGGAA (ETS)": "GAGGAA", "CACGTG (E-box)": "CACGTG"}
 
 
 def forecasts(x: Tensor, begin: int, lines: Mapping[str, Mapping[int, Tensor]]) -> Figure:

@@ -27,7 +27,8 @@ def test_no_word_of_six_touches_both_motifs_or_is_cut_by_an_end() -> None:
     starts = {motif: set() for motif in (GATA, ETS)}  # type: dict[str, set[int]]
     for text in map(text_of, texts):
         for motif, found in starts.items():
-            found |= {at for at in range(LENGTH - 5) if text.startswith(motif, at) and text.count(motif) == 1}
+            places = {at for at in range(LENGTH - 5) if text.startswith(motif, at)}
+            found |= places if len(places) == 1 else set()  # else one of them is there by chance
             assert motif in text[5:-5]
     by_half = [{at for at in starts[GATA] | starts[ETS] if (at < LENGTH // 2) == left} for left in (True, False)]
     assert min(by_half[1]) - (max(by_half[0]) + 6) >= 6
