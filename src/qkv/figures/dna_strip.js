@@ -14,7 +14,7 @@ function draw(kit, { motif, at }, data) {
   const forward = starts.map((t) => worth.reduce((sum, row, i) => sum + row[strip[t + i]], 0));
   const backward = starts.map((t) => worth.reduce((sum, row, i) => sum + row[3 - strip[t + size - 1 - i]], 0));
   const lowest = Math.min(...forward, ...backward);
-  const length = kit.scale(lowest, Math.max(...forward, ...backward), 2, tall - 14);
+  const length = kit.scale(lowest, Math.max(...forward, ...backward), 2, tall - 26);
 
   const ground = kit.rect(left, 0, right - left, 2 * tall + letters, { fill: "transparent" });
   kit.rect(left + wide * at, tall - 2, wide * size, letters + 4, { fill: "var(--wash)", stroke: "var(--c1)", "stroke-width": 1.6, rx: 3 });

@@ -7,7 +7,7 @@ function draw(kit, { cut, horizon, scaling }, data) {
   const [left, right, top, floor, pitch] = [8, kit.width - 8, 16, 150, 6];
   const strips = floor + 18;
   kit.height = strips + pitch * size + 30;
-  const x = kit.scale(0, price.length - 1, left, right);
+  const x = kit.scale(0, price.length, left, right);
   const y = kit.scale(Math.min(...price), Math.max(...price), floor, top + 10);
 
   const starts = Array.from({ length: price.length - size + 1 }, (_, s) => s);
@@ -33,7 +33,7 @@ function draw(kit, { cut, horizon, scaling }, data) {
   const handle = kit.add("circle", { cx: x(cut), cy: top, r: 9, fill: "var(--c2)", stroke: "var(--ink)", style: "cursor: ew-resize" });
   kit.add("title", {}, "where the test begins: drag it", handle);
   drag(handle, (place) => {
-    const time = ((place - left) / (right - left)) * (price.length - 1);
+    const time = ((place - left) / (right - left)) * price.length;
     return (value) => Math.abs(value - time);
   });
 
