@@ -129,13 +129,11 @@ def canonical_words_with_unknown_bases(kmer_ids: Any) -> Seen:
 def any_leading_dimensions_of_reads(kmer_ids: Any) -> Seen:
     """one read without a leading dimension; reads with two leading dimensions"""
     a, b, k = distinct(2, 6, 3, seed="sizes")
-    one, many = with_unknown(4 * k + 7, seed="one read"), with_unknown(a, b, 3 * k + 4, seed="many reads")
-    return {
-        "words of one read": kmer_ids(one, k),
-        "canonical words of one read": kmer_ids(one, k, True),
-        "words of many": kmer_ids(many, k),
-        "canonical words of many": kmer_ids(many, k, True),
-    }
+    found = {}
+    for kind, canonical in (("words", False), ("canonical words", True)):
+        found[f"{kind} of one read"] = kmer_ids(with_unknown(4 * k + 7, seed="one read"), k, canonical)
+        found[f"{kind} of many"] = kmer_ids(with_unknown(a, b, 3 * k + 4, seed="many reads"), k, canonical)
+    return found
 
 
 @words.probe
@@ -157,9 +155,8 @@ def long_words(kmer_ids: Any) -> Seen:
     """words of more than 13 bases, and of nearly 31, whose numbers an int64 just holds"""
     found = {}
     for k in (whole(14, 25, seed="long"), whole(28, 32, seed="longest")):
-        ids = bases(3, k + 7, seed=f"ids of {k}")
-        found[f"words of {k} bases"] = kmer_ids(ids, k)
-        found[f"canonical words of {k} bases"] = kmer_ids(ids, k, True)
+        for kind, canonical in (("words", False), ("canonical words", True)):
+            found[f"{kind} of {k} bases"] = kmer_ids(bases(3, k + 7, seed=f"ids of {k}"), k, canonical)
     return found
 
 
@@ -424,10 +421,9 @@ def some_unknown_bases(motif_scores: Any) -> Seen:
 def one_read_and_many(motif_scores: Any) -> Seen:
     """one read without a leading dimension; reads with two leading dimensions"""
     a, b, m = distinct(2, 6, 3, seed="sizes")
-    pwm = motif_of(m)
     return {
-        **both_strands(motif_scores, with_unknown(4 * m + 7, seed="one read"), pwm, of=" of one read"),
-        **both_strands(motif_scores, with_unknown(a, b, 3 * m + 4, seed="many reads"), pwm, of=" of many"),
+        **both_strands(motif_scores, with_unknown(4 * m + 7, seed="one read"), motif_of(m), of=" of one read"),
+        **both_strands(motif_scores, with_unknown(a, b, 3 * m + 4, seed="many reads"), motif_of(m), of=" of many"),
     }
 
 
@@ -435,12 +431,11 @@ def one_read_and_many(motif_scores: Any) -> Seen:
 def hardly_any_room(motif_scores: Any) -> Seen:
     """a motif of one base; reads as long as the motif, shorter than the motif, and empty"""
     a, m = distinct(3, 8, 2, seed="sizes")
-    pwm = motif_of(m)
     return {
         **both_strands(motif_scores, with_unknown(a, m + 6, seed="ids"), motif_of(1), of=", motif of one base"),
-        **both_strands(motif_scores, bases(a, m, seed="just fits"), pwm, of=", reads of m bases"),
-        **both_strands(motif_scores, bases(a, m - 1, seed="too short"), pwm, of=", reads of m - 1 bases"),
-        **both_strands(motif_scores, bases(a, 0, seed="empty"), pwm, of=", empty reads"),
+        **both_strands(motif_scores, bases(a, m, seed="just fits"), motif_of(m), of=", reads of m bases"),
+        **both_strands(motif_scores, bases(a, m - 1, seed="too short"), motif_of(m), of=", reads of m - 1 bases"),
+        **both_strands(motif_scores, bases(a, 0, seed="empty"), motif_of(m), of=", empty reads"),
     }
 
 
@@ -706,11 +701,10 @@ def one_series_and_many(patch_series: Any) -> Seen:
 def patches_of_extreme_sizes(patch_series: Any) -> Seen:
     """patches of one value; one patch that takes all; one patch, and a rest; a rest of a single value"""
     a, time = distinct(4, 9, 2, seed="sizes")
-    x = normal(a, time, seed="x")
     return {
-        "patches of one value": patch_series(x, 1),
-        "a patch of all values": patch_series(x, time),
-        "one patch and a rest": patch_series(x, time - 2),
+        "patches of one value": patch_series(normal(a, time, seed="x"), 1),
+        "a patch of all values": patch_series(normal(a, time, seed="x"), time),
+        "one patch and a rest": patch_series(normal(a, time, seed="x"), time - 2),
         "patches and a rest of one": patch_series(normal(a, 3 * time + 1, seed="longer"), time),
     }
 
@@ -1800,14 +1794,10 @@ def constant_models(retrieval_recall: Any) -> Seen:
 def large_k(retrieval_recall: Any) -> Seen:
     """k = n - 1, k = n and k above n; a single pair"""
     n = whole(6, 12, seed="n")
-    scores = fitting(n, "scores", lift=-1.0)
-    return {
-        **recalls(retrieval_recall, scores, n - 1, of=" at k = n - 1"),
-        **recalls(retrieval_recall, scores, n, of=" at k = n"),
-        **recalls(retrieval_recall, scores, n + 3, of=" at k = n + 3"),
-        **recalls(retrieval_recall, normal(1, 1, seed="single"), 1, of=" of a single pair"),
-        **recalls(retrieval_recall, with_ties(n + 5, "beside"), 3, of=" of another"),
-    }
+    found = recalls(retrieval_recall, with_ties(n + 5, "beside"), 3, of=" of another")
+    for k, size in ((n - 1, "n - 1"), (n, "n"), (n + 3, "n + 3")):
+        found |= recalls(retrieval_recall, fitting(n, "scores", lift=-1.0), k, of=f" at k = {size}")
+    return found | recalls(retrieval_recall, normal(1, 1, seed="single"), 1, of=" of a single pair")
 
 
 usual(recalling, one_table, without=("gradients",))

@@ -41,6 +41,6 @@ def scaled_error(forecast, actual, history, season=1):
 def retrieval_recall(scores, k):
     own = torch.arange(len(scores), device=scores.device)
     top = min(k, len(scores))
-    rows = scores.softmax(1).sort(1, descending=True, stable=True).indices[:, :top] == own[:, None]
-    columns = scores.softmax(0).sort(0, descending=True, stable=True).indices[:top] == own
+    rows = scores.softmax(1).sort(dim=1, descending=True, stable=True).indices[:, :top] == own[:, None]
+    columns = scores.softmax(0).sort(dim=0, descending=True, stable=True).indices[:top] == own
     return rows.any(1).float().mean(), columns.any(0).float().mean()

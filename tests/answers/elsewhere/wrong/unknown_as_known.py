@@ -44,6 +44,6 @@ def scaled_error(forecast, actual, history, season=1):
 
 def retrieval_recall(scores, k):
     own = torch.arange(len(scores), device=scores.device)
-    rows = scores.argsort(1, descending=True, stable=True)[:, :k] == own[:, None]
-    columns = scores.argsort(0, descending=True, stable=True)[:k] == own
+    rows = scores.argsort(dim=1, descending=True, stable=True)[:, :k] == own[:, None]
+    columns = scores.argsort(dim=0, descending=True, stable=True)[:k] == own
     return rows.any(1).float().mean(), columns.any(0).float().mean()
