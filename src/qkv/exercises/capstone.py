@@ -183,9 +183,10 @@ def turned_by(x: Tensor, factor: int) -> Tensor:
 
 @turning.misconception
 class NotTurned(RotaryAttention):
-    """Your queries and keys are not turned, so the order of the vectors makes no difference.
+    """The order of the vectors makes no difference to your scores.
 
-    Without any turn a head sees a bag of words. `rotate` gives every query and key the angle of its position.
+    Queries and keys are not turned, or all of a head are turned alike, which cancels: `rotate` counts along the last
+    dimension but one, and in (batch, seq, head, d_head) these are the heads. It is the place in the text that counts.
     """
 
     def _turn(self, x: Tensor) -> Tensor:
@@ -278,18 +279,6 @@ class TurnedBeforeTheProjection(RotaryAttention):
 
     def _turn(self, x: Tensor) -> Tensor:
         return x
-
-
-@turning.misconception
-class HeadsForPositions(RotaryAttention):
-    """You turn by the number of the head instead of the position in the text.
-
-    `rotate` counts along the last dimension but one. In (batch, seq, head, d_head) these are the heads: turn when the
-    heads stand in front of the text.
-    """
-
-    def _turn(self, x: Tensor) -> Tensor:
-        return turned_by(x.transpose(-3, -2), 1).transpose(-3, -2)
 
 
 @turning.misconception

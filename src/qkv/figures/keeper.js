@@ -7,7 +7,7 @@ function draw(kit, { word, first, second }, data) {
   const typed = line.value.split(/\s+/).filter(Boolean);
   if (typed[0] === "<end>") typed.shift(); // it stands there anyway
   const known = new Map(data.words.map((one, id) => [one.toLowerCase(), id]));
-  const strange = typed.find((one) => !known.has(one.toLowerCase()));
+  const strange = typed.slice(0, data.length - 1).find((one) => !known.has(one.toLowerCase()));
   const ids = [data.end];
   for (const one of typed.slice(0, data.length - 1)) {
     if (!known.has(one.toLowerCase())) break;
@@ -56,7 +56,7 @@ function draw(kit, { word, first, second }, data) {
   });
   kit.height = under + 14 + 20 * best.length + 6;
 
-  if (strange !== undefined && ids.length <= typed.indexOf(strange) + 1) return `“${strange}” is no word of this language; the model read up to there. Its words: ${data.words.join(" ")}.`;
+  if (strange !== undefined) return `“${strange}” is no word of this language; the model read up to there. Its words: ${data.words.join(" ")}.`;
   const look = looks[1].indexOf(Math.max(...looks[1]));
   const next = ids[at + 1] === undefined ? "" : ` Written is “${data.words[ids[at + 1]]}”.`;
   return `At “${data.words[ids[at]]}” layer 2 looks most at word ${look + 1}, “${data.words[ids[look]]}” (${looks[1][look].toFixed(2)}), and the model expects “${data.words[best[0]]}” (${p[best[0]].toFixed(2)}).${next}`;
