@@ -41,8 +41,8 @@ turning = Exercise(
     difficulty=2,
     why="Attention as Llama and its kin have it: no position is added anywhere, and every head knows distances.",
     hints=[
-        "It is your MultiHeadAttention of one sequence with itself, and two lines more. Which two of q, k and v meet in "
-        "a score?",
+        "It is your MultiHeadAttention of one sequence with itself, and two lines more. Which two of q, k and v meet "
+        "in a score?",
         "`rotate` counts positions along the last dimension but one. What stands there before the split into heads, "
         "and what after it?",
         "Every head has the same clocks: its own first pair is the fastest. So the heads are split first, then turned.",
@@ -53,6 +53,10 @@ turning = Exercise(
     equivalents={
         "return torch.atleast_2d(mask).unsqueeze(-3)  ->  return mask.unsqueeze(-3)": (
             "the same for every mask that has a query dimension"
+        ),
+        "return rotate(x, torch.arange(x.shape[-2], device=x.device))  ->  "
+        "return rotate(x, torch.arange(x.shape[2], device=x.device))": (
+            "heads have four dimensions: batch, head, seq, d_head"
         ),
     },
 )

@@ -1,4 +1,4 @@
-"""Computes in float64 where it can and gives back the dtype that came in; parts are functions outside of the classes."""
+"""Computes in float64 where it can and gives back the dtype that came in; some parts are functions."""
 
 import math
 

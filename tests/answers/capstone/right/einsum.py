@@ -80,7 +80,6 @@ def write_story(model, prompt, end, max_new, context, generator, temperature=1.0
     else:
         chosen = logits.max(dim=-1).indices
     chosen = chosen.item()
-    rest = [chosen] if chosen == end else write_story(
-        model, [*prompt, chosen], end, max_new - 1, context, generator, temperature
-    )
-    return rest if chosen == end else [chosen, *rest]
+    if chosen == end:
+        return [chosen]
+    return [chosen, *write_story(model, [*prompt, chosen], end, max_new - 1, context, generator, temperature)]

@@ -20,10 +20,10 @@ class RotaryAttention(nn.Module):
         self.q_proj, self.k_proj, self.v_proj, self.out_proj = (nn.Linear(d_model, d_model) for _ in range(4))
 
     def forward(self, x, mask=None):
-        batch, seq, d_model = x.shape
+        batch, seq, _ = x.shape
         weight = torch.cat([self.q_proj.weight, self.k_proj.weight, self.v_proj.weight])
         bias = torch.cat([self.q_proj.bias, self.k_proj.bias, self.v_proj.bias])
-        q, k, v = map(lambda y: split_heads(y, self.n_heads), F.linear(x, weight, bias).chunk(3, dim=-1))
+        q, k, v = (split_heads(y, self.n_heads) for y in F.linear(x, weight, bias).chunk(3, dim=-1))
         both = rotate(torch.stack([q, k]), torch.arange(seq, device=x.device))
         if mask is not None:
             mask = mask.broadcast_to(batch, seq, seq).unsqueeze(1)

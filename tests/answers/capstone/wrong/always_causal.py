@@ -1,7 +1,5 @@
 """The future is hidden whether asked or not; the last token of each text is never asked for."""
 
-import math
-
 import torch
 import torch.nn.functional as F
 from torch import nn

@@ -1,13 +1,9 @@
 """Pairs are halves apart; the surprise is summed for each text and averaged over texts."""
 
-import math
-
 import torch
-import torch.nn.functional as F
 from torch import nn
 
 from qkv.model.heads import merge_heads, split_heads
-from qkv.model.positions import rotate
 from qkv.model.scaling import scaled_dot_product_attention
 
 

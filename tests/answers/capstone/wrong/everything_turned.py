@@ -1,7 +1,5 @@
 """Values are turned like queries and keys; padding counts like words."""
 
-import math
-
 import torch
 import torch.nn.functional as F
 from torch import nn

@@ -1,9 +1,6 @@
 """No projection at the end; exponentials that overflow."""
 
-import math
-
 import torch
-import torch.nn.functional as F
 from torch import nn
 
 from qkv.model.heads import merge_heads, split_heads

@@ -1,7 +1,5 @@
 """The stream is turned before it is projected; the sum is divided by all places."""
 
-import math
-
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -22,9 +20,7 @@ class RotaryAttention(nn.Module):
 
     def forward(self, x, mask=None):
         turned = rotate(x, torch.arange(x.size(1), device=x.device))
-        q, k, v = (
-            split_heads(y, self.n_heads) for y in (self.q_proj(turned), self.k_proj(turned), self.v_proj(x))
-        )
+        q, k, v = (split_heads(y, self.n_heads) for y in (self.q_proj(turned), self.k_proj(turned), self.v_proj(x)))
         if mask is not None:
             mask = mask.unsqueeze(-3)
         return self.out_proj(merge_heads(scaled_dot_product_attention(q, k, v, mask)[0]))

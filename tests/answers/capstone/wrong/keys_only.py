@@ -1,7 +1,5 @@
 """The queries are left where they are; one token of the padding counts."""
 
-import math
-
 import torch
 import torch.nn.functional as F
 from torch import nn

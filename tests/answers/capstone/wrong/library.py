@@ -1,14 +1,11 @@
 """torch's fused attention; a loss that cuts the graph."""
 
-import math
-
 import torch
 import torch.nn.functional as F
 from torch import nn
 
 from qkv.model.heads import merge_heads, split_heads
 from qkv.model.positions import rotate
-from qkv.model.scaling import scaled_dot_product_attention
 
 
 class RotaryAttention(nn.Module):

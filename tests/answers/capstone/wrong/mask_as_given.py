@@ -1,7 +1,5 @@
 """The mask meets the heads; labels are smoothed."""
 
-import math
-
 import torch
 import torch.nn.functional as F
 from torch import nn

@@ -1,7 +1,5 @@
 """The mask is never used; the longest text decides where all of them end."""
 
-import math
-
 import torch
 import torch.nn.functional as F
 from torch import nn

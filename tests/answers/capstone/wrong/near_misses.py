@@ -1,7 +1,5 @@
 """A base of 1,000; only the first text's length is looked at."""
 
-import math
-
 import torch
 import torch.nn.functional as F
 from torch import nn

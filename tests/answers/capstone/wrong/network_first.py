@@ -1,15 +1,11 @@
 """The network before attention; the hottest model is the surest."""
 
-import math
-
 import torch
-import torch.nn.functional as F
 from torch import nn
 
 from qkv.model.blocks import FeedForward, gelu
 from qkv.model.capstone import RotaryAttention
 from qkv.model.masks import causal_mask
-from qkv.model.positions import sinusoidal_positions
 
 
 class TinyGPT(nn.Module):

@@ -1,15 +1,11 @@
 """Attention only; always the likeliest token."""
 
-import math
-
 import torch
-import torch.nn.functional as F
 from torch import nn
 
 from qkv.model.blocks import FeedForward, gelu
 from qkv.model.capstone import RotaryAttention
 from qkv.model.masks import causal_mask
-from qkv.model.positions import sinusoidal_positions
 
 
 class TinyGPT(nn.Module):

@@ -1,13 +1,10 @@
 """Queries and keys stay as they are; every token is asked for itself."""
 
-import math
-
 import torch
 import torch.nn.functional as F
 from torch import nn
 
 from qkv.model.heads import merge_heads, split_heads
-from qkv.model.positions import rotate
 from qkv.model.scaling import scaled_dot_product_attention
 
 

@@ -1,13 +1,10 @@
 """Clocks of the whole width in every head; nothing is divided."""
 
-import math
-
 import torch
 import torch.nn.functional as F
 from torch import nn
 
 from qkv.model.heads import merge_heads, split_heads
-from qkv.model.positions import rotate
 from qkv.model.scaling import scaled_dot_product_attention
 
 
@@ -26,9 +23,11 @@ class RotaryAttention(nn.Module):
         speed = 10000.0 ** (-torch.arange(0, d_head, 2, device=x.device) / d_model)
         angle = torch.arange(x.shape[1], device=x.device)[:, None] * speed
         cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
-        turn = lambda y: torch.stack(
-            [y[..., ::2] * cos - y[..., 1::2] * sin, y[..., ::2] * sin + y[..., 1::2] * cos], -1
-        ).flatten(-2)
+
+        def turn(y):
+            a, b = y[..., ::2], y[..., 1::2]
+            return torch.stack([a * cos - b * sin, a * sin + b * cos], -1).flatten(-2)
+
         if mask is not None:
             mask = mask.unsqueeze(-3)
         return self.out_proj(merge_heads(scaled_dot_product_attention(turn(q), turn(k), v, mask)[0]))

@@ -1,9 +1,6 @@
 """Turned against the clock; the minus sign of the logarithm is lost."""
 
-import math
-
 import torch
-import torch.nn.functional as F
 from torch import nn
 
 from qkv.model.heads import merge_heads, split_heads

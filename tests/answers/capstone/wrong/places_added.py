@@ -1,9 +1,6 @@
 """Sinusoids are added to the tokens; draws by cumulative sums."""
 
-import math
-
 import torch
-import torch.nn.functional as F
 from torch import nn
 
 from qkv.model.blocks import FeedForward, gelu

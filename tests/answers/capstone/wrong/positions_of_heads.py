@@ -1,12 +1,10 @@
 """Turned while the heads stand behind the text; the sum is divided by all tokens."""
 
-import math
-
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-from qkv.model.heads import merge_heads, split_heads
+from qkv.model.heads import merge_heads
 from qkv.model.positions import rotate
 from qkv.model.scaling import scaled_dot_product_attention
 

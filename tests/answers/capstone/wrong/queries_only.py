@@ -1,7 +1,5 @@
 """The keys are left where they are; the padding is taken to be id 0."""
 
-import math
-
 import torch
 import torch.nn.functional as F
 from torch import nn

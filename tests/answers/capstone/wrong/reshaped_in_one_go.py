@@ -1,12 +1,9 @@
 """Heads by one reshape; the whole row is read and its last answer thrown away."""
 
-import math
-
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-from qkv.model.heads import merge_heads, split_heads
 from qkv.model.positions import rotate
 from qkv.model.scaling import scaled_dot_product_attention
 

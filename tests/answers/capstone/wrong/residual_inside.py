@@ -1,7 +1,5 @@
 """The stream is added inside; the model is asked about each text alone."""
 
-import math
-
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -31,7 +29,7 @@ class RotaryAttention(nn.Module):
 
 def next_token_loss(model, ids, lengths):
     total, count = 0.0, 0
-    for text, n in zip(ids, lengths.tolist()):
+    for text, n in zip(ids, lengths.tolist(), strict=True):
         if n > 1:
             logits = model(text[None, : n - 1])[0]
             total = total + F.cross_entropy(logits, text[1:n], reduction="sum")

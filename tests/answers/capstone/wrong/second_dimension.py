@@ -1,7 +1,5 @@
 """A mask gets its dimension for heads in the second place; the perplexity is returned."""
 
-import math
-
 import torch
 import torch.nn.functional as F
 from torch import nn

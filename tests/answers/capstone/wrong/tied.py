@@ -1,7 +1,5 @@
 """Scores are products with the table of tokens; the first position is asked."""
 
-import math
-
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -9,7 +7,6 @@ from torch import nn
 from qkv.model.blocks import FeedForward, gelu
 from qkv.model.capstone import RotaryAttention
 from qkv.model.masks import causal_mask
-from qkv.model.positions import sinusoidal_positions
 
 
 class TinyGPT(nn.Module):

@@ -1,15 +1,11 @@
 """One parameter for both tables, as GPT-2 has it; a list that is the caller's grows."""
 
-import math
-
 import torch
-import torch.nn.functional as F
 from torch import nn
 
 from qkv.model.blocks import FeedForward, gelu
 from qkv.model.capstone import RotaryAttention
 from qkv.model.masks import causal_mask
-from qkv.model.positions import sinusoidal_positions
 
 
 class TinyGPT(nn.Module):

@@ -1,15 +1,11 @@
 """Layers from the last to the first; the prompt is cut once, before the loop."""
 
-import math
-
 import torch
-import torch.nn.functional as F
 from torch import nn
 
 from qkv.model.blocks import FeedForward, gelu
 from qkv.model.capstone import RotaryAttention
 from qkv.model.masks import causal_mask
-from qkv.model.positions import sinusoidal_positions
 
 
 class TinyGPT(nn.Module):

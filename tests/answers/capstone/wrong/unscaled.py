@@ -8,7 +8,6 @@ from torch import nn
 
 from qkv.model.heads import merge_heads, split_heads
 from qkv.model.positions import rotate
-from qkv.model.scaling import scaled_dot_product_attention
 
 
 class RotaryAttention(nn.Module):

@@ -1,7 +1,5 @@
 """Turned over the whole width, then cut into heads; each text has its own mean."""
 
-import math
-
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -32,7 +30,7 @@ class RotaryAttention(nn.Module):
 def next_token_loss(model, ids, lengths):
     logits = model(ids[:, :-1])
     means = []
-    for row, text, n in zip(logits, ids, lengths.tolist()):
+    for row, text, n in zip(logits, ids, lengths.tolist(), strict=True):
         if n > 1:
             means.append(F.cross_entropy(row[: n - 1], text[1:n]))
     return torch.stack(means).mean()
