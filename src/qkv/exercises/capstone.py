@@ -1238,6 +1238,13 @@ writing = Exercise(
         "Two reasons to stop: `end` was just written, or enough was. An `end` in the prompt is neither.",
         "At temperature 0 nothing can be divided, and nothing is drawn: it is a case of its own.",
     ],
+    equivalents={
+        "seen = torch.tensor([[*prompt, *new][-context:]], device=generator.device)  ->  "
+        "seen = torch.tensor([[*prompt, *new][-context:]])": "every generator of a check is one of the processor",
+        "p = (logits / temperature).softmax(dim=-1)  ->  p = (logits / temperature).softmax(dim=-0)": (
+            "the logits of one position have one dimension"
+        ),
+    },
 )
 
 
@@ -1283,7 +1290,7 @@ def hot_and_cold(write_story: Any) -> Seen:
     vocab, end, prompt = story_task("c")
     return {
         f"story at {t}": ids_of(
-            write_story(speaker("c", vocab, end), prompt, end, 12, 30, generator=generator("c"), temperature=t)
+            write_story(speaker("c", vocab, end), list(prompt), end, 12, 30, generator=generator("c"), temperature=t)
         )
         for t in (0.4, 2.5)
     }
@@ -1315,7 +1322,9 @@ def little_context(write_story: Any) -> Seen:
     found: Seen = {}
     for context in (1, 3, len(prompt)):
         g = generator(f"context {context}")
-        found[f"story, context {context}"] = ids_of(write_story(speaker("e", vocab, end), prompt, end, 10, context, g))
+        found[f"story, context {context}"] = ids_of(
+            write_story(speaker("e", vocab, end), list(prompt), end, 10, context, g)
+        )
     return found
 
 
@@ -1326,7 +1335,7 @@ def until_the_end(write_story: Any) -> Seen:
     late = len(prompt) + whole(2, 6, seed="late")
     return {
         f"story, end after {patience}": ids_of(
-            write_story(speaker("f", vocab, end, patience), prompt, end, 15, 40, generator("f"))
+            write_story(speaker("f", vocab, end, patience), list(prompt), end, 15, 40, generator("f"))
         )
         for patience in (0, late)
     }
@@ -1337,7 +1346,7 @@ def how_many(write_story: Any) -> Seen:
     """at most no id, one, and as many as it takes to the end"""
     vocab, end, prompt = story_task("g")
     model = speaker("g", vocab, end, len(prompt) + 2)
-    return {f"at most {n}": ids_of(write_story(model, prompt, end, n, 40, generator("g"))) for n in (0, 1, 3, 4)}
+    return {f"at most {n}": ids_of(write_story(model, list(prompt), end, n, 40, generator("g"))) for n in (0, 1, 3, 4)}
 
 
 @writing.probe
@@ -1362,7 +1371,7 @@ def what_it_asks(write_story: Any) -> Seen:
         return model(ids)
 
     g = generator("i")
-    story = ids_of(write_story(heard, prompt, end, 6, len(prompt) + 2, g))
+    story = ids_of(write_story(heard, list(prompt), end, 6, len(prompt) + 2, g))
     return {
         "shapes": [size for ids in asked for size in ids.shape],
         "ids": torch.cat([ids.flatten() for ids in asked]),
@@ -1377,8 +1386,8 @@ def sure_models(write_story: Any) -> Seen:
     vocab, end, prompt = story_task("j")
     loud = speaker("j", vocab, std=300.0)
     return {
-        "loud": ids_of(write_story(loud, prompt, end, 6, 40, generator("j"))),
-        "cold": ids_of(write_story(speaker("k", vocab), prompt, end, 6, 40, generator("k"), 0.01)),
+        "loud": ids_of(write_story(loud, list(prompt), end, 6, 40, generator("j"))),
+        "cold": ids_of(write_story(speaker("k", vocab), list(prompt), end, 6, 40, generator("k"), 0.01)),
         "one word": ids_of(write_story(lambda ids: torch.zeros(1, ids.shape[1], 1), [0], 0, 3, 4, generator("one"))),
     }
 
