@@ -197,7 +197,7 @@ def in_words(state: str) -> str:
 
 def effort(name: str) -> str:
     """`about 15 minutes, ●●○`; the exercise is the one source of both."""
-    exercise = exercises.find(name)
+    exercise = exercises.asked(name)
     stars = "●" * (exercise.difficulty or 0) + "○" * (3 - (exercise.difficulty or 0))
     return f"about {exercise.minutes} minutes, {stars}"
 
