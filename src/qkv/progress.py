@@ -146,7 +146,8 @@ class Status:
         lines = []
         for number, (stem, found) in enumerate(self.chapters, 1):
             done = sum(state == "passed" for _, state in found)
-            bar = "█" * round(BAR * done / len(found)) + "░" * (BAR - round(BAR * done / len(found)))
+            full = round(BAR * done / max(len(found), 1))  # a chapter that is being written has none
+            bar = "█" * full + "░" * (BAR - full)
             skipped = sum(state == SKIPPED for _, state in found)
             lines.append(
                 f"{number:02} {stem:12} {bar} {done} of {len(found)}" + (f", {skipped} skipped" if skipped else "")

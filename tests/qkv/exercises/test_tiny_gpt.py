@@ -50,7 +50,7 @@ def test_kept_weights_pass(passed: Result) -> None:
 def test_the_loss_is_that_of_the_chapter(weigher: Weigher, right: Weights, passed: Result) -> None:
     ids = weigher.data.read
     found = next_token_loss(asked.build(right), ids, torch.full((len(ids),), ids.shape[1]))
-    assert passed.evidence[0].startswith(f"loss: {float(found):.3f} ")
+    assert passed.evidence[0].startswith(f"loss: {found.item():.3f} ")
 
 
 def test_what_it_writes_is_what_the_reference_would_write(weigher: Weigher, right: Weights) -> None:
