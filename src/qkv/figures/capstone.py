@@ -36,8 +36,9 @@ def drop(curve: Curve, low: float = 0.5, high: float = 0.9) -> tuple[int, int] |
     None if it never got there.
     """
     below = [step for step, memory in zip(curve.steps, curve.memory, strict=True) if memory < low]
-    after = [step for step, m in zip(curve.steps, curve.memory, strict=True) if m >= high and step > below[-1]]
-    return (below[-1], after[0]) if after else None
+    last = below[-1] if below else -1
+    after = [step for step, m in zip(curve.steps, curve.memory, strict=True) if m >= high and step > last]
+    return (last, after[0]) if below and after else None
 
 
 def learning(arms: Mapping[str, Sequence[Curve]], floor: float, title: str) -> Figure:
@@ -82,12 +83,12 @@ def looks(model: nn.Module, ids: Tensor) -> Tensor:
     with torch.no_grad():
         x = model.tokens(ids)  # type: ignore[operator]
         for layer in model.layers:  # type: ignore[union-attr]
-            attention, y = layer["attention"], layer["norm1"](x)  # type: ignore[index]
+            attention, y = layer["attention"], layer["norm1"](x)
             q, k = (split_heads(part(y), attention.n_heads) for part in (attention.q_proj, attention.k_proj))
             scores = rotate(q, positions) @ rotate(k, positions).transpose(-2, -1) / math.sqrt(q.shape[-1])
             found.append(scores.masked_fill(~mask, -math.inf).softmax(dim=-1))
             x = x + attention(y, mask)
-            x = x + layer["feed_forward"](layer["norm2"](x))  # type: ignore[index]
+            x = x + layer["feed_forward"](layer["norm2"](x))
     return torch.stack(found)
 
 
