@@ -4,6 +4,8 @@ Three layers, each built on the one before:
 
 examining   one answer: what an exercise is, whether an answer agrees with the reference, which mistake it makes
     exercise    a reference, probes, named mistakes
+    weights     the other kind of exercise: a file of tensors, measures with bars, mistakes that weights show
+    tensor_file such a file, read with distrust
     compare     do two observations agree?
     diagnose    the verdict, and which mistake it is
     result      the one result; `report` renders it
@@ -16,6 +18,7 @@ marking     one submission: which answers it has, how they are run, what comes o
     submission_marker   which answers run together, which run again, the verdicts
     probe_pickle    probes as bytes that the sandbox can load
     in_process  run a submission in this process, for a self-check
+    weighing    which file holds the weights that an exercise asks for
 grading     a class
     grade       all submissions of a class, and the reports about them
     worker      what one process does: mark one submission after another
@@ -45,9 +48,16 @@ if TYPE_CHECKING:
     from proctor.examining.diagnose import Examiner
     from proctor.examining.exercise import Exercise
     from proctor.examining.result import Result
+    from proctor.examining.weights import Weigher, WeightsExercise
 
-__all__ = ["Examiner", "Exercise", "Result"]
-HOMES = {"Examiner": "diagnose", "Exercise": "exercise", "Result": "result"}
+__all__ = ["Examiner", "Exercise", "Result", "Weigher", "WeightsExercise"]
+HOMES = {
+    "Examiner": "diagnose",
+    "Exercise": "exercise",
+    "Result": "result",
+    "Weigher": "weights",
+    "WeightsExercise": "weights",
+}
 
 
 def __getattr__(name: str) -> Any:  # what needs no torch does not wait for it

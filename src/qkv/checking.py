@@ -17,7 +17,8 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
-from proctor import Examiner, Exercise, Result
+from proctor import Examiner, Exercise, Result, Weigher
+from proctor.examining.exercise import Question
 from proctor.examining.patience import SECONDS, OutOfTime
 from proctor.examining.result import IN_WORDS, STATES, Explanation
 from proctor.forbid.scan import hidden_calls
@@ -28,7 +29,9 @@ from proctor.marking.extraction import Definition, Problem, definitions_in, extr
 from proctor.marking.in_process import InProcess
 from proctor.marking.locating import Locating
 from proctor.marking.submission_marker import SubmissionMarker
-from proctor.marking.submissions import read
+from proctor.marking.submissions import WEIGHTS, read
+from proctor.marking.weighing import answers as answered_by
+from proctor.marking.weighing import unasked, weigh
 from proctor.report import terminal
 from qkv import exercises, kernel, machine, places, progress
 from qkv.assignments import assignment
@@ -47,15 +50,19 @@ LOOPS = "A check takes a moment. If a loop is running there, look at what should
 kernel.attend()
 
 
-def check(answer: Callable[..., Any]) -> Result:
-    """Check an answer against its exercise, which is found by the answer's name.
+def check(answer: Callable[..., Any] | str) -> Result:
+    """Check an answer against its exercise, which is found by the answer's name. Weights are found by their file: they
+    are checked by the name of the exercise, as in check("tiny_gpt").
 
     Parts that earlier exercises of the chapter built are the reference's while the check runs, so an earlier mistake
     does not show here.
     """
+    if isinstance(answer, str) and answer in exercises.of_weights():
+        return check_weights(answer)
     name = None if isinstance(answer, str) or not callable(answer) else name_of(answer)
     if name is None:
         raise TypeError(f"check takes the function or class itself, not {answer!r}. For example: check(softmax)")
+    assert not isinstance(answer, str)
     exercise = exercises.find(name)
     if answer is exercise.reference:
         ours = Explanation(
@@ -75,13 +82,33 @@ def check(answer: Callable[..., Any]) -> Result:
     return result
 
 
+def check_weights(name: str) -> Result:
+    """Check the weights that this folder holds for an exercise."""
+    exercise = exercises.of_weights()[name]
+    path = Path(exercise.file)
+    started = time.perf_counter()
+    with machine.on_the_cpu():
+        result = weigh(_weigher(name), [read(path.name, path)] if path.exists() or path.is_symlink() else [])
+    if result.state == "not_started":
+        absent = Explanation(f"There is no {exercise.file} in this folder. `{exercise.cell}` writes it.")
+        return replace(result, explanations=(absent,))
+    result = replace(result, seconds=time.perf_counter() - started)
+    progress.record(result)
+    return with_what_comes_next(result, exercise)
+
+
+@cache
+def _weigher(name: str) -> Weigher:
+    return Weigher(exercises.of_weights()[name])
+
+
 def name_of(answer: Any) -> str | None:
     """The exercise that an answer goes by: its own name, or the one that the notebook has given to a lambda."""
     own = getattr(answer, "__name__", None)
-    if own in exercises.names():
+    if own in exercises.of_code():
         return str(own)
     notebook = vars(sys.modules["__main__"])
-    return next((name for name in exercises.names() if notebook.get(name) is answer), own)
+    return next((name for name in exercises.of_code() if notebook.get(name) is answer), own)
 
 
 def not_examined(exercise: Exercise, why: Explanation, line: int | None = None) -> Result:
@@ -116,7 +143,7 @@ def check_named(name: str, answer: Callable[..., Any], seconds: float | None = S
     return with_what_comes_next(result, examiner.exercise)
 
 
-def with_what_comes_next(result: Result, exercise: Exercise) -> Result:
+def with_what_comes_next(result: Result, exercise: Question) -> Result:
     """A passed card says what has been won and where to go on; where nobody's progress is kept there is no next."""
     if result.state != "passed" or progress.location() is None:
         return result
@@ -169,7 +196,7 @@ def judged(name: str, answer: Callable[..., Any], examiner: Examiner, seconds: f
 
 def answers_of_the_course(name: str) -> dict[tuple[str, str], str]:
     """What an answer may not call: the course's own version of it, and of what comes after it."""
-    order = exercises.names()
+    order = exercises.of_code()
     after = [exercises.find(other) for other in order[order.index(name) :]]
     return {
         (inspect.getsourcefile(inspect.unwrap(e.reference)) or "", e.name): f"the course's own {e.name}" for e in after
@@ -193,7 +220,7 @@ def source_of(answer: Any) -> tuple[Definition, ...]:
 
 def used_parts(name: str, answer: Any) -> dict[str, Any]:
     """Earlier exercises that an answer's code names -> the reference's version of them."""
-    order = exercises.names()
+    order = exercises.of_code()
     earlier = order[: order.index(name)]
     named = {word for code in codes_of(answer) for word in code.co_names}
     return {part: exercises.find(part).reference for part in earlier if part in named}
@@ -274,11 +301,21 @@ def in_numbers(results: Sequence[Result]) -> str:
 def check_file(path: Path) -> tuple[list[Result], tuple[Problem, ...]]:
     """The results of one file, and what of it cannot be read. A cell with a syntax error spoils only itself: an
     exercise that it was to define is stopped by it."""
+    if path.suffix.lower() == WEIGHTS:
+        return check_weights_file(path)
     source = extract(read(path.name, path))
     answers = Answers([source])
-    names = [n for n in exercises.names() if answers.makes(0, n) or any(p.mentions(n) for p in source.problems)]
+    names = [n for n in exercises.of_code() if answers.makes(0, n) or any(p.mentions(n) for p in source.problems)]
     results = judged_in_process(answers, names, {name: _examiner(name) for name in names}, Locating())
     return results, source.problems
+
+
+def check_weights_file(path: Path) -> tuple[list[Result], tuple[Problem, ...]]:
+    """The same for a file of weights, which answers the exercise that it is named after."""
+    file = read(path.name, path)
+    weighers = [_weigher(name) for name in exercises.of_weights()]
+    results = [weigh(weigher, [file]) for weigher in weighers if answered_by(file.name, weigher.exercise)]
+    return results, tuple(map(Problem, unasked([file], weighers)))
 
 
 def judged_in_process(
@@ -302,7 +339,7 @@ class Hint(str):
 def hint(name: str | Callable[..., Any]) -> Hint:
     """The next hint for an exercise: about the mistake that was made last, as long as there is more to say of it; then
     the one that is nearest to it, if one is near; then the gentlest. The last one says where the solution is."""
-    exercise = exercises.find(name if isinstance(name, str) else name.__name__)
+    exercise = exercises.asked(name if isinstance(name, str) else name.__name__)
     step = progress.next_step(exercise.name)
     if step is not None:
         return Hint(step)
@@ -335,6 +372,8 @@ def content_words(text: str) -> set[str]:
 def solution(name: str) -> str:
     """Where the solution is folded."""
     page = places.page(name)
+    if name in exercises.of_weights():
+        return f"The chapter trains weights that pass{f': {page}' if page else ''}. Compare your training with its own."
     where = (
         page or f"the book's page of chapter {places.number(name).partition('.')[0]}, exercise {places.number(name)}"
     )

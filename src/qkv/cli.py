@@ -67,10 +67,11 @@ def start(no_browser: bool, port: int | None) -> None:
 @main.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH...")
 def check(paths: tuple[Path, ...]) -> None:
-    """Check notebooks or .py files, as check() does in the notebook.
+    """Check notebooks, .py files or weights, as check() does in the notebook.
 
-    A folder stands for the notebooks and .py files in it. The exit code is 0 when all that is started passes;
-    it is 1 if an answer does not pass, or if something cannot be read, such as a cell with a syntax error.
+    A folder stands for the notebooks, .py files and .safetensors files in it. The exit code is 0 when all that is
+    started passes; it is 1 if an answer does not pass, or if something cannot be read, such as a cell with a syntax
+    error.
     """
     files = [file for path in paths for file in checkable(path)]
 
@@ -120,9 +121,9 @@ def watch(path: Path) -> None:
 def hand_in(paths: tuple[Path, ...], out: Path | None) -> None:
     """Check as the grader will, and write one file to hand in.
 
-    Takes what you name, or all notebooks and .py files in notebooks/, as one submission. Answers are checked on fresh
-    inputs, as in a graded run. Then the files that have an answer are put into one zip file for your LMS; that is
-    done also if some answers do not pass yet. The exit code is 0 if all that you began passes.
+    Takes what you name, or all notebooks, .py files and weights in notebooks/, as one submission. Answers are checked
+    on fresh inputs, as in a graded run. Then the files that have an answer are put into one zip file for your LMS;
+    that is done also if some answers do not pass yet. The exit code is 0 if all that you began passes.
     """
     from qkv import progress
 
@@ -314,6 +315,9 @@ def book(and_serve: bool) -> None:
 # ---- what commands accept
 
 
+CHECKABLE = {".ipynb", ".py", ".safetensors"}
+
+
 def checkable(path: Path) -> list[Path]:
     """The files that `path` stands for."""
     if path.is_dir():
@@ -323,8 +327,8 @@ def checkable(path: Path) -> list[Path]:
     if not path.exists():
         beside = [str(file) for file in notebooks_and_scripts(path.parent)] if path.parent.is_dir() else []
         raise click.UsageError(f"There is no file {path}. {nearest(str(path), beside)}".rstrip())
-    if path.suffix not in {".ipynb", ".py"}:
-        raise click.UsageError(f"{path} is neither a notebook (.ipynb) nor a .py file.")
+    if path.suffix not in CHECKABLE:
+        raise click.UsageError(f"{path} is neither a notebook (.ipynb) nor a .py file, nor weights (.safetensors).")
     return [path]
 
 
@@ -338,7 +342,8 @@ def course(here: Path | None) -> Path:
 
 
 def notebooks_and_scripts(folder: Path) -> list[Path]:
-    return sorted(file for file in folder.iterdir() if file.suffix in {".ipynb", ".py"})
+    """And the weights beside them."""
+    return sorted(file for file in folder.iterdir() if file.suffix in CHECKABLE)
 
 
 def known_exercise(name: str, chapters: Sequence[str] = ()) -> str:
@@ -346,7 +351,7 @@ def known_exercise(name: str, chapters: Sequence[str] = ()) -> str:
     from qkv import exercises
 
     try:
-        return name if name in chapters else exercises.find(name).name
+        return name if name in chapters else exercises.asked(name).name
     except exercises.UnknownExercise as unknown:
         text = str(unknown)
         raise click.UsageError(text[:1].upper() + text[1:]) from unknown

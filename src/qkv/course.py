@@ -32,12 +32,15 @@ class Facts:
 
     points: float = 1.0
     forbidden: tuple[str, ...] = ()
+    hand_in: str = ""  # the cell that hands it in, where weights are asked for and no code
 
 
 def facts_of_exercise(name: str) -> Facts:
     """Look an exercise of the course up."""
-    from qkv.exercises import UnknownExercise, find
+    from qkv.exercises import UnknownExercise, find, of_weights
 
+    if name in of_weights():
+        return Facts(of_weights()[name].points, hand_in=of_weights()[name].stub)
     try:
         exercise = find(name)
     except UnknownExercise as error:

@@ -8,10 +8,12 @@ from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
 
-from proctor import Examiner
+from proctor import Examiner, Weigher
 from proctor.marking.answers import Answers
 from proctor.marking.extraction import Source, extract_all
-from proctor.marking.submissions import read
+from proctor.marking.submissions import WEIGHTS, File, read
+from proctor.marking.weighing import answers as answered_by
+from proctor.marking.weighing import weigh
 from proctor.report import terminal
 from qkv import exercises
 from qkv.checking import in_numbers, judged_in_process, untold
@@ -30,16 +32,22 @@ def hand_in(paths: Sequence[Path], out: Path | None = None, say: Say = print) ->
     Returns:
         the exit code: 0 if all that was begun passes, 1 if not, or if there is nothing to hand in.
     """
-    sources = extract_all([read(path.name, path) for path in paths])
+    files = {path: read(path.name, path) for path in paths}
+    written = {path: file for path, file in files.items() if file.suffix != WEIGHTS}
+    sources = extract_all(written.values())
     answers = Answers(sources)
     problems = answers.problems
-    begun = [n for n in exercises.names() if is_begun(answers, n) or any(p.mentions(n) for p in problems)]
-    chosen = [path for path, source in zip(paths, sources, strict=True) if has_work(source, begun)]
+    begun = [n for n in exercises.of_code() if is_begun(answers, n) or any(p.mentions(n) for p in problems)]
+    chosen = [path for path, source in zip(written, sources, strict=True) if has_work(source, begun)]
+    weights = {path: file for path, file in files.items() if asked_for(file)}
+    chosen += weights
     if not chosen:
         say("There is nothing to hand in yet: no file has an answer to an exercise.")
         return 1
     salt = secrets.token_hex(8)  # fresh inputs, so that what passes here passes there
     results = judged_in_process(answers, begun, {n: Examiner(exercises.find(n), salt) for n in begun})
+    weighed = [weigh(Weigher(e, salt), list(weights.values())) for e in exercises.of_weights().values()]
+    results += [result for result in weighed if result.state != "not_started"]
     for sentence in untold(problems, results):
         say(sentence)
     for result in results:
@@ -47,9 +55,14 @@ def hand_in(paths: Sequence[Path], out: Path | None = None, say: Say = print) ->
     say(f"On fresh inputs, as they are graded: {in_numbers(results)}.")
     archive = out or Path(f"hand-in-{date.today()}.zip")
     write(archive, chosen)
-    files = ", ".join(path.name for path in chosen)
-    say(f"Wrote {archive} with {files}. Hand in this one file.")
+    names = ", ".join(path.name for path in chosen)
+    say(f"Wrote {archive} with {names}. Hand in this one file.")
     return 0 if not problems and all(result.state == "passed" for result in results) else 1
+
+
+def asked_for(file: File) -> bool:
+    """Are these weights, and of an exercise?"""
+    return any(answered_by(file.name, exercise) for exercise in exercises.of_weights().values())
 
 
 def is_begun(answers: Answers, name: str) -> bool:

@@ -44,6 +44,12 @@ def kept(folder: Path, kind: Kind | None = None) -> Iterator[KeptAnswer]:
                 yield KeptAnswer(path, name, "right" if path.parent.name == "right" else "wrong")
 
 
+def kept_weights(folder: Path, exercise: str, kind: Kind) -> Iterator[Path]:
+    """The weights for an exercise below a folder `tests/answers`: `right/EXERCISE.safetensors`, and
+    `wrong/EXERCISE-MISTAKE.safetensors`; more words may follow behind a hyphen."""
+    yield from sorted(folder.glob(f"*/{kind}/{exercise}*.safetensors"))
+
+
 @cache
 def defined_in(path: Path) -> tuple[str, ...]:
     """The names that a file binds at its top level."""

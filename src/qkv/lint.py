@@ -26,9 +26,12 @@ from typing import Any
 
 from tqdm import tqdm
 
-from proctor import Examiner, Exercise
+from proctor import Examiner, Exercise, Weigher, WeightsExercise
 from proctor.examining.compare import Known
+from proctor.examining.exercise import Question
 from proctor.examining.mutate import Survey, survey
+from proctor.examining.tensor_file import read, write
+from proctor.examining.weights import REASONS
 from proctor.forbid.scan import hidden_calls
 from proctor.inside.inputs import Replay, drawing
 from proctor.inside.observe import observe
@@ -39,7 +42,7 @@ from qkv.authoring.definitions import definition
 from qkv.authoring.new import MARK, bindings
 from qkv.checking import judged, source_of, stand_ins, used_parts
 from qkv.course import AuthoringError, Chapter, Course
-from qkv.kept_answers import kept
+from qkv.kept_answers import kept, kept_weights
 
 PAIRS = 2  # sets of inputs on which two mistakes at once are looked for: there are hundreds of pairs
 SALTS = 20  # sets of inputs: what one draw in twenty misses, lint should see
@@ -94,9 +97,9 @@ def run(names: list[str] | None = None, salts: int = SALTS, jobs: int | None = N
     return 1 if bad or stale else 0
 
 
-def expand(name: str) -> list[Exercise]:
+def expand(name: str) -> list[Question]:
     """A chapter's stem stands for all its exercises."""
-    return exercises.chapters()[name] if name in exercises.CHAPTERS else [exercises.find(name)]
+    return exercises.chapters()[name] if name in exercises.CHAPTERS else [exercises.asked(name)]
 
 
 def one_thread() -> None:
@@ -108,6 +111,8 @@ def one_thread() -> None:
 
 def lint_named(name: str, salts: int) -> Finding:
     """The same in another process, from which the code of a mutant cannot be sent."""
+    if name in exercises.of_weights():
+        return lint_weights(exercises.of_weights()[name], salts)
     finding = lint(exercises.find(name), salts)
     if finding.survey is not None:
         missed = tuple(replace(mutant, implementation=print) for mutant in finding.survey.missed)
@@ -140,6 +145,43 @@ def lint(exercise: Exercise, salts: int = SALTS, answers: Path | None = None) ->
     return finding
 
 
+def lint_weights(exercise: WeightsExercise, salts: int = SALTS, answers: Path | None = None) -> Finding:
+    """The same for an exercise that is answered by weights: under every salt kept right weights pass, and each mistake
+    is named, in weights that are kept or in such as are made from right ones."""
+    finding = Finding(exercise.name, len(exercise.measures), len(exercise.misconceptions) + len(REASONS))
+    finding.complaints += words(exercise)
+    weighers = [Weigher(exercise, f"salt {n}" if n else "") for n in range(salts)]
+    finding.complaints += together(
+        proof_by_weights(weigher, answers or Course.here().root / "tests" / "answers") for weigher in weighers
+    )
+    return finding
+
+
+def proof_by_weights(weigher: Weigher, folder: Path) -> Iterator[str]:
+    """What is told wrongly under one salt, and which mistake nothing shows."""
+    exercise, wrong = weigher.exercise, []
+    right = list(kept_weights(folder, exercise.name, "right"))
+    if not right:
+        yield f"no right weights are kept: put some into tests/answers/{exercises.chapter_of(exercise.name)}/right/"
+        return
+    for path in right:
+        result = weigher.judge(path.read_bytes())
+        if result.state != "passed":
+            yield f"{path.name} does not pass: {result.message}"
+    model = read(right[0].read_bytes(), exercise.layout)
+    wrong += [(mistake, name, write(make(model))) for name, (mistake, make) in exercise.examples.items()]
+    for path in kept_weights(folder, exercise.name, "wrong"):
+        wrong.append((path.stem.split("-")[1], path.name, path.read_bytes()))
+    for mistake, name, content in wrong:
+        result = weigher.judge(content)
+        if result.misconceptions != (mistake,):
+            yield f"{name} is told {' + '.join(result.misconceptions) or None}, expected {mistake}: {result.message}"
+    shown = {mistake for mistake, _, _ in wrong}
+    for name in (*exercise.misconceptions, *REASONS):
+        if name not in shown:
+            yield f"nothing shows {name}: keep weights that make this mistake, or make them from right ones"
+
+
 def together(complaints: Iterable[Iterable[str]]) -> Iterator[str]:
     """The complaints of all salts, each once, with under how many of them it was heard."""
     counts: Counter[str] = Counter()
@@ -151,8 +193,8 @@ def together(complaints: Iterable[Iterable[str]]) -> Iterator[str]:
         yield complaint if count == total else f"{complaint} (under {count} of {total} salts)"
 
 
-def form(exercise: Exercise) -> Iterator[str]:
-    """What can be read off an exercise without running it."""
+def words(exercise: Question) -> Iterator[str]:
+    """What is missing of what a student reads, however the exercise is answered."""
     hints = [h for h in exercise.hints if h.strip()]
     if len(hints) < FEWEST_HINTS or len(hints) != len(exercise.hints):
         yield f"{len(hints)} hints; write at least {FEWEST_HINTS}, none empty"
@@ -160,19 +202,24 @@ def form(exercise: Exercise) -> Iterator[str]:
         yield f"{len(exercise.misconceptions)} misconceptions; write at least {FEWEST_MISCONCEPTIONS}"
     if exercise.minutes is None or exercise.difficulty is None or not exercise.why:
         yield "say what it takes and why: minutes=…, difficulty=… (1, 2 or 3) and why=… (what a student has won)"
-    if not any(p.kind == "value" for p in exercise.probes.values()):
-        yield "no value probe"
     for mistake in exercise.misconceptions.values():
         if not mistake.explanation.reason:
             yield f"{mistake.name} does not say why it matters (second paragraph of its docstring)"
-    yield from shapes(exercise)
-    yield from unfinished(exercise)
-    yield from clashes(Path(inspect.getfile(sys.modules[next(iter(exercise.probes.values())).function.__module__])))
     try:
         if exercise.section not in headings(chapter(exercise).source):
             yield f"{chapter(exercise).where()} has no section {exercise.section!r}"
     except AuthoringError as error:
         yield str(error)
+
+
+def form(exercise: Exercise) -> Iterator[str]:
+    """What can be read off an exercise without running it."""
+    yield from words(exercise)
+    if not any(p.kind == "value" for p in exercise.probes.values()):
+        yield "no value probe"
+    yield from shapes(exercise)
+    yield from unfinished(exercise)
+    yield from clashes(Path(inspect.getfile(sys.modules[next(iter(exercise.probes.values())).function.__module__])))
     try:
         probe_pickle.check(exercise)
     except probe_pickle.NotPortable as error:
@@ -214,7 +261,7 @@ def shapes(exercise: Exercise) -> Iterator[str]:
                 yield f"the docstring of {function.__name__} does not give the shape of {name}"
 
 
-def chapter(exercise: Exercise) -> Chapter:
+def chapter(exercise: Question) -> Chapter:
     return Course.here().chapters([exercises.chapter_of(exercise.name)])[0]
 
 

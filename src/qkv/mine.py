@@ -20,7 +20,7 @@ from qkv.checking import _examiner, codes_of, judged
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("_") or name not in exercises.names():
+    if name.startswith("_") or name not in exercises.of_code():
         raise AttributeError(f"qkv.mine has the parts that exercises build, and {name} is none of them")
     notebook = places.notebook(exercises.chapter_of(name))
     own, ours = _kept(name, notebook), exercises.find(name).reference

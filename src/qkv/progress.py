@@ -146,7 +146,8 @@ class Status:
         lines = []
         for number, (stem, found) in enumerate(self.chapters, 1):
             done = sum(state == "passed" for _, state in found)
-            bar = "█" * round(BAR * done / len(found)) + "░" * (BAR - round(BAR * done / len(found)))
+            full = round(BAR * done / max(len(found), 1))  # a chapter that is being written has none
+            bar = "█" * full + "░" * (BAR - full)
             skipped = sum(state == SKIPPED for _, state in found)
             lines.append(
                 f"{number:02} {stem:12} {bar} {done} of {len(found)}" + (f", {skipped} skipped" if skipped else "")
@@ -197,7 +198,7 @@ def in_words(state: str) -> str:
 
 def effort(name: str) -> str:
     """`about 15 minutes, ●●○`; the exercise is the one source of both."""
-    exercise = exercises.find(name)
+    exercise = exercises.asked(name)
     stars = "●" * (exercise.difficulty or 0) + "○" * (3 - (exercise.difficulty or 0))
     return f"about {exercise.minutes} minutes, {stars}"
 

@@ -209,7 +209,7 @@ def test_check_suggests_the_file_that_was_meant(tmp_path: Path) -> None:
 def test_check_refuses_what_is_no_code(tmp_path: Path) -> None:
     (tmp_path / "answer.txt").write_text("")
     result = run("check", tmp_path / "answer.txt")
-    assert "neither a notebook (.ipynb) nor a .py file" in result.output
+    assert "neither a notebook (.ipynb) nor a .py file, nor weights (.safetensors)" in result.output
     assert result.exit_code == 2
 
 

@@ -127,7 +127,7 @@ def test_without_a_mistake_the_gentlest_hint_comes_first() -> None:
 
 @pytest.mark.parametrize("name", exercises.names())
 def test_every_exercise_says_what_it_takes_and_why(name: str) -> None:
-    exercise = exercises.find(name)
+    exercise = exercises.asked(name)
     assert exercise.minutes is not None
     assert 5 <= exercise.minutes <= 60
     assert exercise.difficulty in (1, 2, 3)

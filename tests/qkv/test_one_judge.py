@@ -123,7 +123,7 @@ def forged(reference: Any, dtype: torch.dtype, changed: list[Any]) -> Any:
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-@pytest.mark.parametrize("name", exercises.names())
+@pytest.mark.parametrize("name", exercises.of_code())
 def test_no_result_chooses_its_tolerance(name: str, dtype: torch.dtype) -> None:
     exercise = exercises.find(name)
     examiner = Examiner(exercise, "forged")

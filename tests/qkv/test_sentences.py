@@ -60,7 +60,7 @@ def odd(reference: Any, change: Callable[[Any], Any]) -> Any:
     return lambda *args, **options: change(reference(*args, **options))
 
 
-@pytest.mark.parametrize("name", exercises.names())
+@pytest.mark.parametrize("name", exercises.of_code())
 def test_odd_returns_are_told_in_the_students_words(name: str, internals: Callable[[str], list[str]]) -> None:
     reference = exercises.find(name).reference
     for what, change in ODD.items():

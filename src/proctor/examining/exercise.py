@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 from proctor.examining.result import Explanation
 from proctor.forbid import Family
@@ -40,6 +40,16 @@ class Probe:
         return self.explain(seen, expected) if self.explain is not None else self.fault
 
 
+class Named(Protocol):
+    """A mistake that has a name, however it is recognised."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def explanation(self) -> Explanation: ...
+
+
 @dataclass(frozen=True)
 class Misconception:
     """A classic mistake as a runnable wrong implementation."""
@@ -51,18 +61,53 @@ class Misconception:
     steps: tuple[tuple[str, Implementation], ...] = ()
 
 
-class Exercise:
-    """What a student builds, and how we tell what they built.
+class Question:
+    """What every exercise has, whether it is answered by code (`Exercise`) or by weights (`WeightsExercise`).
 
     Args:
-        reference: the right implementation; the exercise has its name.
         section: heading in the book that a student is sent to.
         hints: gentlest first.
-        forbid: what may not be called here.
         points: what full agreement is worth.
         minutes: that it takes somebody who meets it for the first time, about.
         difficulty: 1 (a few lines that the text all but gives), 2 (one thing to find out), 3 (several at once).
         why: what a student has won who passes it, in a sentence.
+    """
+
+    misconceptions: Mapping[str, Named]
+
+    def __init__(
+        self,
+        name: str,
+        section: str,
+        hints: Sequence[str],
+        points: float,
+        minutes: int | None,
+        difficulty: int | None,
+        why: str,
+    ) -> None:
+        self.name = name
+        self.section = section
+        self.hints = tuple(hints)
+        self.points = points
+        self.minutes = minutes
+        self.difficulty = difficulty
+        self.why = why
+
+    def counted(self) -> Mapping[str, Any]:
+        """What decides, by name."""
+        raise NotImplementedError
+
+    def functions(self) -> list[Callable[..., Any]]:
+        """What judges: where one of them changes, so may a verdict."""
+        raise NotImplementedError
+
+
+class Exercise(Question):
+    """What a student builds, and how we tell what they built.
+
+    Args:
+        reference: the right implementation; the exercise has its name.
+        forbid: what may not be called here.
         equivalents: mutants of the reference that compute the same thing, as lint words them -> why they do.
     """
 
@@ -79,15 +124,9 @@ class Exercise:
         why: str = "",
         equivalents: Mapping[str, str] | None = None,
     ) -> None:
+        super().__init__(reference.__name__, section, hints, points, minutes, difficulty, why)
         self.reference = reference
-        self.name = reference.__name__
-        self.section = section
-        self.hints = tuple(hints)
         self.forbid = tuple(forbid)
-        self.points = points
-        self.minutes = minutes
-        self.difficulty = difficulty
-        self.why = why
         self.equivalents = dict(equivalents or {})
         self.probes: dict[str, Probe] = {}
         self.misconceptions: dict[str, Misconception] = {}
@@ -121,6 +160,9 @@ class Exercise:
     def counted(self) -> dict[str, Probe]:
         """The probes that decide."""
         return {name: probe for name, probe in self.probes.items() if probe.kind != "remark"}
+
+    def functions(self) -> list[Callable[..., Any]]:
+        return [probe.function for probe in self.probes.values()]
 
     def misconception(self, wrong: F) -> F:
         """Add a wrong stand-in for the reference. Docstring: the sentence for the student, then the reason.

@@ -96,8 +96,8 @@ def open_journal(
 
 
 def version_of(assignment: Assignment) -> str:
-    """Changes when a reference, a probe or a mistake changes."""
-    functions = [probe.function for exercise in assignment.exercises for probe in exercise.probes.values()]
+    """Changes when a reference, a probe, a measure or a mistake changes."""
+    functions = [function for exercise in assignment.exercises for function in exercise.functions()]
     files = sorted({getattr(sys.modules.get(f.__module__), "__file__", None) or "" for f in functions})
     texts = [sheet.source for sheet in assignment.sheets] + [Path(file).read_text("utf-8") for file in files if file]
     return sha256("\0".join(texts).encode()).hexdigest()

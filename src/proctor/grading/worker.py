@@ -13,6 +13,7 @@ from typing import Any
 
 from proctor.examining.diagnose import Examiner
 from proctor.examining.result import Explanation, Result
+from proctor.examining.weights import Weigher
 from proctor.grading.journal import GradedSubmission
 from proctor.inside import warmup
 from proctor.inside.warmup import meta_kernels, stub_compiler
@@ -64,14 +65,22 @@ def prepared(plan: Plan) -> tuple[Assignment, dict[str, Examiner]]:
     examiners = examiners_of(assignment, plan.salt)
     for examiner in examiners.values():
         examiner.draws  # noqa: B018 - runs the reference
+    for weigher in weighers_of(plan).values():
+        weigher.data  # noqa: B018 - draws it
     if "freeze" in warm:
         gc.freeze()  # a collection that looked at all this would make a copy of it in every worker
     return assignment, examiners
 
 
 def examiners_of(assignment: Assignment, salt: str) -> dict[str, Examiner]:
-    """One examiner per exercise."""
-    return {exercise.name: Examiner(exercise, salt) for exercise in assignment.exercises}
+    """One examiner per exercise that is answered by code."""
+    return {exercise.name: Examiner(exercise, salt) for exercise in assignment.of_code}
+
+
+@lru_cache(maxsize=1)
+def weighers_of(plan: Plan) -> dict[str, Weigher]:
+    """One weigher per exercise that is answered by weights."""
+    return {exercise.name: Weigher(exercise, plan.salt) for exercise in plan.assignment().of_weights}
 
 
 def sandbox_for(
@@ -80,14 +89,14 @@ def sandbox_for(
     """A sandbox that knows the probes and the inputs of an assignment, and nothing else of it."""
     draws = {name: examiner.draws for name, examiner in examiners.items()}
     return Sandbox(
-        probe_pickle.dumps(assignment.exercises),
+        probe_pickle.dumps(assignment.of_code),
         draws,
         limits,
         tier,
         trust,
         assignment.public_modules,
         packages=assignment.packages,
-        forbid={exercise.name: exercise.forbid for exercise in assignment.exercises},
+        forbid={exercise.name: exercise.forbid for exercise in assignment.of_code},
         rehearsal=assignment.rehearsal,
     )
 
@@ -120,7 +129,9 @@ def close_sandbox() -> None:
 def mark(plan: Plan, student: str, files: list[File]) -> GradedSubmission:
     """Mark one student's submission in this process. A failure of ours is reported as such, and costs nobody else."""
     try:
-        results, notes, code = mark_submission(*prepared(plan), sandbox_of(plan), files, locating(plan))
+        results, notes, code = mark_submission(
+            *prepared(plan), sandbox_of(plan), files, locating(plan), weighers_of(plan)
+        )
     except Exception as error:
         return fault(plan, student, files, f"The grader itself failed ({type(error).__name__}: {error}).")
     return GradedSubmission(student, digest(files), tuple(results), tuple(notes), code)
@@ -130,5 +141,5 @@ def fault(plan: Plan, student: str, files: list[File], sentence: str) -> GradedS
     """A submission that could not be marked."""
     why = Explanation(f"{sentence} This is our fault, not yours.")
     found = plan.assignment().exercises
-    results = (Result(e.name, "fault", 0.0, 0, len(e.probes), explanations=(why,)) for e in found)
+    results = (Result(e.name, "fault", 0.0, 0, len(e.counted()), explanations=(why,)) for e in found)
     return GradedSubmission(student, digest(files), tuple(results))

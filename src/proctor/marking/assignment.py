@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from proctor.examining.exercise import Exercise
+from proctor.examining.exercise import Exercise, Question
+from proctor.examining.weights import WeightsExercise
 from proctor.marking.answers import Answers, text_of
 from proctor.marking.extraction import extract
 from proctor.marking.submissions import File
@@ -19,7 +20,7 @@ class ExerciseSheet:
     Args:
         title: how a report speaks of it.
         exercises: those that are graded.
-        names: all exercises of the sheet in their order, graded or not.
+        names: all exercises of the sheet that are answered by code, in their order, graded or not.
         module: name of the module that holds the references.
         source: its text; what later exercises build on is cut out of it.
         modules: full name -> text of what a submission may import: the parts that earlier sheets built.
@@ -27,7 +28,7 @@ class ExerciseSheet:
     """
 
     title: str
-    exercises: tuple[Exercise, ...]
+    exercises: tuple[Question, ...]
     names: tuple[str, ...]
     module: str = ""
     source: str = ""
@@ -71,8 +72,16 @@ class Assignment:
     rehearsal: str = ""
 
     @property
-    def exercises(self) -> list[Exercise]:
+    def exercises(self) -> list[Question]:
         return [exercise for sheet in self.sheets for exercise in sheet.exercises]
+
+    @property
+    def of_code(self) -> list[Exercise]:
+        return [exercise for exercise in self.exercises if isinstance(exercise, Exercise)]
+
+    @property
+    def of_weights(self) -> list[WeightsExercise]:
+        return [exercise for exercise in self.exercises if isinstance(exercise, WeightsExercise)]
 
     @property
     def public_modules(self) -> dict[str, str]:

@@ -20,7 +20,9 @@ from time import monotonic
 from typing import Protocol
 
 from proctor.examining.diagnose import Examiner
+from proctor.examining.exercise import Question
 from proctor.examining.result import Explanation, Result, State
+from proctor.examining.weights import Weigher
 from proctor.forbid import Family
 from proctor.forbid.scan import hidden_calls
 from proctor.inside.observe import Observation
@@ -29,7 +31,8 @@ from proctor.inside.running import Cell, Draws, Job
 from proctor.marking.answers import Answers, Slice
 from proctor.marking.assignment import Assignment, ExerciseSheet
 from proctor.marking.extraction import extract_all
-from proctor.marking.submissions import File
+from proctor.marking.submissions import WEIGHTS, File
+from proctor.marking.weighing import unasked, weigh
 from proctor.sandbox import Complete, Limits, Run, Stopped
 
 # What one submission may use in all its runs together, in time limits of one: processor time, and time by the
@@ -89,7 +92,7 @@ class SubmissionMarker:
 
     def mark(self) -> None:
         """Fill in the results of all exercises."""
-        for exercise in self.assignment.exercises:
+        for exercise in self.assignment.of_code:
             file = self.answers.file_index(exercise.name)
             if file is None:
                 self.results[exercise.name] = self._absent(exercise.name)
@@ -123,7 +126,7 @@ class SubmissionMarker:
 
     def _answered_in(self, file: int, sheet: ExerciseSheet | None = None) -> list[str]:
         """The exercises that a file answers, in order; those of one sheet or of all."""
-        exercises = self.assignment.exercises if sheet is None else sheet.exercises
+        exercises: Sequence[Question] = self.assignment.exercises if sheet is None else sheet.exercises
         return [exercise.name for exercise in exercises if self.file_of.get(exercise.name) == file]
 
     # ---- what runs together
@@ -361,14 +364,16 @@ def mark_submission(
     runner: Runner,
     files: Sequence[File],
     locator: Locator | None = None,
+    weighers: Mapping[str, Weigher] | None = None,
 ) -> tuple[list[Result], list[str], str]:
     """The results of one submission in the assignment's order, notes on unread files, the code of the answers."""
-    answers = Answers(extract_all(files))
+    answers = Answers(extract_all([file for file in files if file.suffix != WEIGHTS]))
     marker = SubmissionMarker(assignment, examiners, runner, answers, locator=locator)
     marker.mark()
     runner.dismiss()
-    results = [marker.results[exercise.name] for exercise in assignment.exercises]
-    notes = [problem.sentence for problem in answers.problems]
+    weighed = {name: weigh(weigher, files) for name, weigher in (weighers or {}).items()}
+    results = [{**marker.results, **weighed}[exercise.name] for exercise in assignment.exercises]
+    notes = [problem.sentence for problem in answers.problems] + unasked(files, list((weighers or {}).values()))
     if not files:
         notes.append("There is no notebook and no .py file in this submission.")
     return results, notes, marker.code()

@@ -7,6 +7,7 @@ student's feedback. Nothing here depends on what is inside a file, and nothing r
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import stat
 import unicodedata
@@ -14,13 +15,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-SUFFIXES = (".ipynb", ".py")
+WEIGHTS = ".safetensors"
+SUFFIXES = (".ipynb", ".py", WEIGHTS)
 HANDED_IN = (*SUFFIXES, ".zip")  # an archive of them is one file to hand in
 NOT_WORK = {"__pycache__", "__MACOSX", "node_modules"}
 MOST_FILES = 200  # of one student
 DEEPEST = 6  # folders below a student's own
 MB = 2**20
-LARGEST = {".ipynb": 64 * MB, ".py": 2 * MB, ".zip": 64 * MB}  # a notebook carries its pictures
+LARGEST = {".ipynb": 64 * MB, ".py": 2 * MB, WEIGHTS: 4 * MB, ".zip": 64 * MB}  # a notebook carries its pictures
 MOST_BYTES = 128 * MB  # of one student: they are held together while the student is marked
 JOINERS = "\u200c\u200d"  # part of how some languages are written, and they turn nothing round
 
@@ -147,7 +149,8 @@ def read_if_it_fits(name: str, path: Path, room: int) -> File | None:
         if not stat.S_ISREG(status.st_mode):
             return File(name, problem=f"{name} is not a regular file.")
         if status.st_size > most:
-            return File(name, problem=f"{name} has {status.st_size / MB:,.0f} MB; at most {most // MB} MB are read.")
+            size = f"{math.ceil(status.st_size / MB):,} MB"
+            return File(name, problem=f"{name} has {size}; at most {most // MB} MB are read.")
         if status.st_size > room:
             return None
         try:

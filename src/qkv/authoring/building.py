@@ -17,7 +17,7 @@ from qkv.authoring.new import MARK
 from qkv.authoring.run import made_here, run, tidy
 from qkv.authoring.second_seeds import contradictions, run_again
 from qkv.authoring.shorten_alts import shorten_alt
-from qkv.course import NAME, PACKED, AuthoringError, Chapter, Course, packed
+from qkv.course import NAME, PACKED, AuthoringError, Chapter, Course, Facts, packed
 
 COLUMN = 87  # characters of code in the book's column of 688 pixels
 
@@ -175,7 +175,12 @@ def _same_run(solved: nbformat.NotebookNode, stored: nbformat.NotebookNode) -> b
 def _facts(parts: list[Part]) -> dict[str, dict[str, Any]]:
     """What the page says about each exercise, stored so that building a page needs no torch."""
     tasks = [part for part in parts if isinstance(part, Task)]
-    return {task.name: {"points": task.facts.points, "forbidden": list(task.facts.forbidden)} for task in tasks}
+    return {task.name: _told(task.facts) for task in tasks}
+
+
+def _told(facts: Facts) -> dict[str, Any]:
+    told: dict[str, Any] = {"points": facts.points, "forbidden": list(facts.forbidden)}
+    return told | ({"hand_in": facts.hand_in} if facts.hand_in else {})
 
 
 def _code(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:

@@ -54,7 +54,7 @@ class Task:
 
     @property
     def check(self) -> str:
-        return f"check({self.name})"
+        return f'check("{self.name}")' if self.facts.hand_in else f"check({self.name})"
 
     @property
     def worth(self) -> str:
@@ -111,7 +111,9 @@ def _parts(notebook: nbformat.NotebookNode, lines: list[str], chapter: Chapter, 
             raise AuthoringError(f"{chapter.where(line)}: the exercise {name} stands in this chapter twice.")
         names.append(name)
         try:
-            found, facts = definition(chapter.model, name), course.facts(name)
+            facts = course.facts(name)
+            hand_in = facts.hand_in  # the same for everybody: there is nothing to fill in
+            found = Definition(name, hand_in, hand_in) if hand_in else definition(chapter.model, name)
         except AuthoringError as error:
             raise AuthoringError(f"{chapter.where(line)}: {error}") from None
         yield Task(found, line, f"{chapter.number}.{len(names)}", facts)

@@ -65,8 +65,12 @@ def _edition(course: Course, chapter: Chapter, parts: list[Part], solved: bool) 
             name = part.name
             code = part.definition.solved if solved else part.definition.stub
             cells.append(new_markdown_cell(_card(part), id=ids.named(f"exercise-{name}")))
-            cells.append(new_code_cell(code, id=ids.named(name), metadata=_metadata(("exercise",))))
-            cells.append(new_code_cell(part.check, id=ids.named(f"check-{name}"), metadata=_metadata(("check",))))
+            weights = bool(part.facts.hand_in)
+            kind = "hand-in" if weights else "exercise"
+            cells.append(new_code_cell(code, id=ids.named(name), metadata=_metadata((kind,))))
+            # the card of weights shows what a training came to, which another machine rounds otherwise
+            tags = ("check", *(["nbval-ignore-output"] if weights else []))
+            cells.append(new_code_cell(part.check, id=ids.named(f"check-{name}"), metadata=_metadata(tags)))
     made: nbformat.NotebookNode = new_notebook(cells=cells, metadata=METADATA)
     return made
 
@@ -87,12 +91,16 @@ def plain_markdown(course: Course, chapter: Chapter, parts: list[Part]) -> Plain
 
 
 def _card(task: Task) -> str:
-    lines = [
-        f"> **Exercise {task.number}: `{task.name}`** ({task.worth})",
-        ">",
-        f"> Replace `raise NotImplementedError`, run the cell, then run `{task.check}`. "
-        f'Stuck? `hint("{task.name}")` gives a nudge, `skip("{task.name}")` goes on with ours.',
-    ]
+    stuck = f'Stuck? `hint("{task.name}")` gives a nudge'
+    if task.facts.hand_in:
+        how = (
+            f"Run the cell, which writes the weights of your model into a file, then run `{task.check}`. "
+            f"It runs none of your code: the weights are measured. {stuck}."
+        )
+    else:
+        how = f"Replace `raise NotImplementedError`, run the cell, then run `{task.check}`. "
+        how += f'{stuck}, `skip("{task.name}")` goes on with ours.'
+    lines = [f"> **Exercise {task.number}: `{task.name}`** ({task.worth})", ">", f"> {how}"]
     if task.forbidden:
         lines[-1] += f" {task.forbidden}"
     return "\n".join(lines)

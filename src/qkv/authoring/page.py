@@ -73,7 +73,8 @@ def page(text: str, root: str, name: str) -> nbformat.NotebookNode:
             predicted = predicted and not answers
         else:
             add(new_markdown_cell(_card(part, chapter)), part.line)
-            add_run(part.definition.solved, part.line, **_folded("solution", "Show solution", "Hide solution"))
+            folded = {} if part.facts.hand_in else _folded("solution", "Show solution", "Hide solution")
+            add_run(part.definition.solved, part.line, **folded)
             add_run(part.check, part.line, tags=["check"])
     if runs:
         raise _stale(chapter, "it holds cells that the chapter no longer has")
@@ -125,9 +126,7 @@ def _card(task: Task, chapter: Chapter) -> str:
             "",
             f"{{.facts}}\n{' · '.join(facts)}",
             "",
-            "```python",
-            task.definition.stub,
-            "```",
+            *([] if task.facts.hand_in else ["```python", task.definition.stub, "```"]),
             *(["", f"{{.forbidden}}\n{task.forbidden}"] if task.forbidden else []),
             "",
             "```{raw} html",
@@ -160,7 +159,8 @@ def _stored_facts(chapter: Chapter, solved: nbformat.NotebookNode) -> Any:
     def facts(name: str) -> Facts:
         if name not in stored:
             raise _stale(chapter, f"it has no exercise {name}")
-        return Facts(stored[name]["points"], tuple(stored[name]["forbidden"]))
+        told = stored[name]
+        return Facts(told["points"], tuple(told["forbidden"]), told.get("hand_in", ""))
 
     return facts
 

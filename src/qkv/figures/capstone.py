@@ -1,0 +1,190 @@
+"""What chapter 17 draws: when a tiny GPT learns, which of its heads remembers, and the model at work in the page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import matplotlib.pyplot as plt
+import torch
+from matplotlib.figure import Figure
+from torch import Tensor, nn
+
+from qkv.figures.interactive import Choice, Interactive, Slider, interactive
+from qkv.figures.models import in_bytes
+from qkv.figures.recurrence import headline
+from qkv.figures.style import BLUE, GREEN, GREY, INK, VERMILION, WIDTH
+from qkv.model.heads import split_heads
+from qkv.model.masks import causal_mask
+from qkv.model.positions import rotate
+
+LOOKS = ((BLUE, "-"), (VERMILION, "--"), (GREEN, "-."))  # colour and dash of each arm, in order
+
+
+class Curve(NamedTuple):
+    """How a model came along: the steps at which it was looked at, and at each of them loss and memory."""
+
+    steps: list[int]
+    loss: list[float]
+    memory: list[float]
+
+
+def drop(curve: Curve, low: float = 0.5, high: float = 0.9) -> tuple[int, int] | None:
+    """The last step at which the model remembered less than `low`, and the first from which on it was `high` or more.
+
+    None if it never got there.
+    """
+    below = [step for step, memory in zip(curve.steps, curve.memory, strict=True) if memory < low]
+    last = below[-1] if below else -1
+    after = [step for step, m in zip(curve.steps, curve.memory, strict=True) if m >= high and step > last]
+    return (last, after[0]) if below and after else None
+
+
+def learning(arms: Mapping[str, Sequence[Curve]], floor: float, title: str) -> Figure:
+    """Loss above the floor, and memory, against the steps of training; the steps in which memory comes are shaded.
+
+    Args:
+        arms: kind of model -> a curve for each seed.
+        floor: the loss that nobody can get below.
+        title: a question.
+    """
+    fig, (left, right) = plt.subplots(1, 2, figsize=(WIDTH, 3.2))
+    for (name, curves), (colour, dash) in zip(arms.items(), LOOKS, strict=False):
+        for i, curve in enumerate(curves):
+            label = name if i == 0 else None
+            left.plot(curve.steps, curve.loss, color=colour, linestyle=dash, label=label, linewidth=1.6)
+            right.plot(curve.steps, curve.memory, color=colour, linestyle=dash, linewidth=1.6)
+            if span := drop(curve):
+                for ax in (left, right):
+                    ax.axvspan(*span, color=colour, alpha=0.12, linewidth=0)
+    left.axhline(floor, color=INK, linewidth=1, linestyle=":")
+    last = max(curve.steps[-1] for curves in arms.values() for curve in curves)
+    left.text(last, floor - 0.03, f"floor {floor:.3f}", ha="right", va="top", fontsize=9)
+    left.set(xlabel="step", ylim=(floor - 0.25, 2.5), xlim=(0, last))
+    left.set_title("nats a word, fresh ledgers", fontweight="normal", fontsize=10.5)
+    right.set(xlabel="step", ylim=(0, 1.05), xlim=(0, last))
+    right.set_title("things and numbers remembered", fontweight="normal", fontsize=10.5)
+    if len(arms) > 1:
+        fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    headline(fig, title)
+    return fig
+
+
+def looks(model: nn.Module, ids: Tensor) -> Tensor:
+    """Where every head of a model looks: weights (layer, text, head, query, key).
+
+    Args:
+        model: parts and parameters as `TinyGPT` names them, ours or a student's.
+        ids: texts (text, position).
+    """
+    positions, mask = torch.arange(ids.shape[1], device=ids.device), causal_mask(ids.shape[1]).to(ids.device)
+    found = []
+    with torch.no_grad():
+        x = model.tokens(ids)  # type: ignore[operator]
+        for layer in model.layers:  # type: ignore[union-attr]
+            attention, y = layer["attention"], layer["norm1"](x)
+            q, k = (split_heads(part(y), attention.n_heads) for part in (attention.q_proj, attention.k_proj))
+            scores = rotate(q, positions) @ rotate(k, positions).transpose(-2, -1) / math.sqrt(q.shape[-1])
+            found.append(scores.masked_fill(~mask, -math.inf).softmax(dim=-1))
+            x = x + attention(y, mask)
+            x = x + layer["feed_forward"](layer["norm2"](x))
+    return torch.stack(found)
+
+
+def heads_found(behind: Tensor, before: Tensor, memory: Tensor, whole: float) -> Figure:
+    """What each head looks at, and what is left of the memory without it.
+
+    Args:
+        behind: weight on what came behind an earlier occurrence of the same word (layer, head).
+        before: weight on the word before (layer, head).
+        memory: share remembered without this head (layer, head).
+        whole: share remembered by the whole model.
+    """
+    layers, heads = behind.shape
+    names = [f"{layer + 1}.{head + 1}" for layer in range(layers) for head in range(heads)]
+    fig, (left, right) = plt.subplots(1, 2, figsize=(WIDTH, 3.1), sharey=False)
+    at = range(len(names))
+    left.bar([i - 0.2 for i in at], before.flatten().tolist(), width=0.38, color=BLUE, label="the word before")
+    label = "what came behind the same word"
+    left.bar([i + 0.2 for i in at], behind.flatten().tolist(), width=0.38, color=VERMILION, label=label, hatch="//")
+    left.set(ylim=(0, 1.05), xlabel="layer.head")
+    left.set_title("weight on …", fontweight="normal", fontsize=10.5)
+    right.bar(at, memory.flatten().tolist(), width=0.6, color=GREY)
+    right.axhline(whole, color=INK, linewidth=1, linestyle=":")
+    right.set(ylim=(0, 1.05), xlabel="layer.head that is silenced")
+    right.set_title("still remembered", fontweight="normal", fontsize=10.5)
+    for ax in (left, right):
+        ax.set_xticks(list(at), names)
+        ax.grid(visible=False, axis="x")
+    fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    headline(fig, "Which heads remember?")
+    return fig
+
+
+def two_maps(weights: Sequence[Tensor], titles: Sequence[str], words: Sequence[str]) -> Figure:
+    """Attention maps of single heads over one text, side by side.
+
+    Args:
+        weights: maps (query, key).
+        titles: which head each is.
+        words: the text.
+    """
+    fig, axes = plt.subplots(1, len(weights), figsize=(WIDTH, 4.1), squeeze=False)
+    for ax, weight, title in zip(axes[0], weights, titles, strict=True):
+        ax.imshow(weight.cpu().numpy(), cmap="qkv_weights", vmin=0, vmax=1)
+        ax.set_xticks(range(len(words)), words, rotation=90, fontsize=7.5)
+        ax.set_yticks(range(len(words)), words, fontsize=7.5)
+        ax.set_title(title, fontweight="normal", fontsize=10.5)
+        ax.tick_params(length=0)
+        ax.grid(False)
+    headline(fig, "Where do the two heads look?")
+    return fig
+
+
+def keeper(model: nn.Module, n_heads: int, language: Any, text: str, heads: tuple[int, int]) -> Interactive:
+    """The capstone's GPT, which reads in the page what the reader writes.
+
+    Args:
+        model: parameters as `TinyGPT` names them, two layers.
+        n_heads: heads of each attention.
+        language: the module of the language, `qkv.tasks.ledgers`: its words.
+        text: what stands there at first, without the `<end>` in front.
+        heads: of each layer the head that is shown at first, from 0.
+    """
+    every = ("all heads", *(f"head {head + 1}" for head in range(n_heads)))
+    n = 1 + len(text.split())
+    state = {name: in_bytes(tensor.detach().float().cpu()) for name, tensor in model.state_dict().items()}
+    return interactive(
+        "Where does it look, and what does it expect?",
+        controls=[
+            Slider("word", "look at word", range(1, language.LENGTH + 1), n),
+            Choice("first", "layer 1", every, every[1 + heads[0]]),
+            Choice("second", "layer 2", every, every[1 + heads[1]]),
+        ],
+        draw="keeper.js",
+        still=still_keeper(text),
+        alt="A ledger, line by line, twice: once for each layer, each word shaded by the weight that it gets from the "
+        "word at the cursor. Below them a bar for each of the six likeliest next words.",
+        data={
+            "words": language.WORDS,
+            "end": language.END,
+            "length": language.LENGTH,
+            "heads": n_heads,
+            "text": text,
+            "tensors": state,
+        },
+    )
+
+
+def still_keeper(text: str) -> Figure:
+    """What a reader without scripts sees: the ledger, line by line."""
+    words = text.split()
+    lines = [words[i : i + 4] for i in range(0, len(words), 4)]
+    fig, ax = plt.subplots(figsize=(WIDTH, 0.3 + 0.24 * len(lines)))
+    ax.axis("off")
+    ax.set(xlim=(0, 8), ylim=(len(lines) - 0.5, -0.5))
+    for row, line in enumerate(lines):
+        for column, word in enumerate(line):
+            ax.text(0.1 + column, row, word, va="center", fontsize=10)
+    return fig

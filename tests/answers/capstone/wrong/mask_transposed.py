@@ -1,0 +1,47 @@
+"""Rows and columns of the mask exchanged; the first ids instead of the last."""
+
+import torch
+from torch import nn
+
+from qkv.model.blocks import FeedForward, gelu
+from qkv.model.capstone import RotaryAttention
+from qkv.model.masks import causal_mask
+
+
+class TinyGPT(nn.Module):
+    def __init__(self, vocab, d_model, n_heads, n_layers, d_ff):
+        super().__init__()
+        self.tokens = nn.Embedding(vocab, d_model)
+        self.layers = nn.ModuleList()
+        for _ in range(n_layers):
+            parts = {
+                "norm1": nn.LayerNorm(d_model),
+                "attention": RotaryAttention(d_model, n_heads),
+                "norm2": nn.LayerNorm(d_model),
+                "feed_forward": FeedForward(d_model, d_ff, gelu),
+            }
+            self.layers.append(nn.ModuleDict(parts))
+        self.norm = nn.LayerNorm(d_model)
+        self.out = nn.Linear(d_model, vocab, bias=False)
+
+    def forward(self, ids):
+        x = self.tokens(ids)
+        mask = causal_mask(ids.shape[1]).to(ids.device).T
+        for layer in self.layers:
+            x = x + layer["attention"](layer["norm1"](x), mask)
+            x = x + layer["feed_forward"](layer["norm2"](x))
+        return self.out(self.norm(x))
+
+
+def write_story(model, prompt, end, max_new, context, generator, temperature=1.0):
+    text = list(prompt)
+    for _ in range(max_new):
+        logits = model(torch.tensor([text[:context]]))[0, -1]
+        if temperature == 0:
+            text.append(int(logits.argmax()))
+        else:
+            p = (logits / temperature).softmax(-1)
+            text.append(int(torch.multinomial(p, 1, generator=generator)))
+        if text[-1] == end:
+            break
+    return text[len(prompt) :]
