@@ -1875,7 +1875,8 @@ def one_of_each(linear_probe: Any) -> Seen:
 @reading_off.probe
 def nearly_all_of_one_class(linear_probe: Any) -> Seen:
     """a class that most examples belong to, and a ridge around 1,000"""
-    train_x, train_y, test_x, n_classes = to_be_read(16, *distinct(3, 8, 3, seed="sizes"), mean=3.0)
+    d, test, n_classes = distinct(3, 8, 3, seed="sizes")
+    train_x, train_y, test_x, _ = to_be_read(16, d, test, n_classes, mean=3.0)
     train_y[4:] = n_classes - 1
     return {"scores": linear_probe(train_x, train_y, test_x, n_classes, number(500.0, 2000.0, seed="ridge"))}
 
