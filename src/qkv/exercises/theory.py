@@ -1262,6 +1262,9 @@ by_heart = Exercise(
         "The bias moves that largest value to 1, and then all the others are at 0 or below, where relu silences them.",
         "Bit number j of `case`, with x[0] the highest of n: (case >> (n - 1 - j)) & 1.",
     ],
+    equivalents={
+        "bias = 1 - bits.sum(dim=-1)  ->  bias = 1 - bits.sum(dim=1)": "of two dimensions 1 is the last",
+    },
 )
 
 
@@ -1534,6 +1537,11 @@ inducing = Exercise(
         "The table, as numbers, times the one-hot rows of the tokens counts the votes. Divide by how many there are, "
         "but never by 0.",
     ],
+    equivalents={
+        "nothing = torch.full_like(ids[..., :1], -1)  ->  nothing = torch.full_like(ids[..., :1], -2)": (
+            "no id is negative, so that either is like none of them"
+        ),
+    },
 )
 
 
