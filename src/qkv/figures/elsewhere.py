@@ -83,20 +83,20 @@ def errors(results: Mapping[str, Mapping[str, Tensor]], bar: Mapping[str, str]) 
         dots(ax, found, BLUE)
         ax.set_title(series, fontsize=10.5, weight="normal")
         ax.set(xlabel="scaled error")
-        ax.set_xlim(0, None)
+        ax.set_xlim(0, 1.1 * max(errors.max().item() for errors in found.values()))
     headline(fig, "Who is better than the dotted line?")
     return fig
 
 
 def gallery(pictures: Tensor, captions: Sequence[str]) -> Figure:
-    """Coloured pictures in a row with what is said of them.
+    """Coloured pictures in two rows with what is said of them.
 
     Args:
         pictures: (picture, 3, height, width), red, green and blue from 0 to 1; what is beyond is cut.
-        captions: one for each.
+        captions: one for each; an even number of them.
     """
-    fig, axes = plt.subplots(1, len(captions), figsize=(WIDTH, 1.8))
-    for ax, picture, words in zip(axes, pictures.clamp(0, 1), captions, strict=True):
+    fig, axes = plt.subplots(2, len(captions) // 2, figsize=(WIDTH, 4.4))
+    for ax, picture, words in zip(axes.flat, pictures.clamp(0, 1), captions, strict=True):
         ax.imshow(picture.permute(1, 2, 0).numpy())
         ax.set_xlabel(words, fontsize=9)
         ax.set(xticks=[], yticks=[])

@@ -30,7 +30,7 @@ def prices() -> Tensor:
         lambda: draw.forecasts(torch.rand(9), 50, {"honest": {52: torch.rand(3)}, "leak": {52: torch.rand(3)}}),
         lambda: draw.readers(FOUND),
         lambda: draw.errors({"walk": FOUND, "season": FOUND}, {"walk": "attention", "season": "bag of words"}),
-        lambda: draw.gallery(torch.rand(2, 3, 4, 4), ["a", "b"]),
+        lambda: draw.gallery(torch.rand(4, 3, 4, 4), ["a", "b", "c", "d"]),
         lambda: draw.found({"trained": torch.rand(5, 5), "constant": torch.ones(5, 5)}),
     ],
 )
