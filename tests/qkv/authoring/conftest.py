@@ -19,7 +19,7 @@ def copy_of_tiny_course(folder: Path, root: Path) -> Course:
     shutil.copytree(TINY, folder, dirs_exist_ok=True)
     shutil.copy(root / "_config.yml", folder)
     shutil.copytree(root / "book" / "_static", folder / "book" / "_static")
-    return Course(folder, FACTS.__getitem__)
+    return Course(folder, lambda name: FACTS.get(name, Facts()))
 
 
 @pytest.fixture
@@ -41,4 +41,4 @@ def built_once(tmp_path_factory: pytest.TempPathFactory, root: Path) -> Course:
 def built(built_once: Course, tmp_path: Path) -> Iterator[Course]:
     """Both editions made, in a copy that a test may change."""
     shutil.copytree(built_once.root, tmp_path / "built")
-    return Course(tmp_path / "built", FACTS.__getitem__)
+    return Course(tmp_path / "built", lambda name: FACTS.get(name, Facts()))
