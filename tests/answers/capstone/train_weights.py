@@ -2,8 +2,8 @@
 
     python tests/answers/capstone/train_weights.py
 
-Less than a minute on one core. They are small, so that a clone stays small; mistakes that need no training are made from the
-right ones when they are needed (`qkv.exercises.tiny_gpt`).
+Less than a minute on one core. They are small, so that a clone stays small; mistakes that need no training are made
+from the right ones when they are needed (`qkv.exercises.tiny_gpt`).
 """
 
 from __future__ import annotations
