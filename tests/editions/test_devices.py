@@ -38,6 +38,7 @@ WHOLE_TRAININGS = {
         "every = torch.cat(raw)",
     },
     "energy": {"# claim: contrastive-core"},
+    "theory": {"# claim: one-layer-is-universal"},
     "models": {"tensor"},  # a name: what is written into a checkpoint was brought to the CPU
 }
 DEVICE_ERRORS = ("TwoPlaces", "NotImplementedError", "TypeError", "AttributeError", "AssertionError")
