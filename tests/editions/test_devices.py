@@ -39,6 +39,7 @@ WHOLE_TRAININGS = {
     },
     "energy": {"# claim: contrastive-core"},
     "capstone": {'check("tiny_gpt")'},  # weights that were hardly trained fail, as they should
+    "theory": {"# claim: one-layer-is-universal"},
     "models": {"tensor"},  # a name: what is written into a checkpoint was brought to the CPU
 }
 DEVICE_ERRORS = ("TwoPlaces", "NotImplementedError", "TypeError", "AttributeError", "AssertionError")
