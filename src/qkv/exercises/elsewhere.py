@@ -1765,7 +1765,7 @@ def one_table() -> tuple[Tensor, int]:
 @recalling.probe
 def without_ties(retrieval_recall: Any) -> Seen:
     """tables without ties, for k = 1, 2 and 4"""
-    found = {}
+    found: Seen = {}
     for k, n in zip((1, 2, 4), distinct(12, 24, 3, seed="sizes"), strict=True):
         found |= recalls(retrieval_recall, fitting(n, f"table {k}"), k, of=f" at k = {k}")
     return found
@@ -1774,7 +1774,7 @@ def without_ties(retrieval_recall: Any) -> Seen:
 @recalling.probe
 def many_ties(retrieval_recall: Any) -> Seen:
     """tables with many equal scores, for k = 1, 2 and 4"""
-    found = {}
+    found: Seen = {}
     for k, n in zip((1, 2, 4), distinct(14, 26, 3, seed="sizes"), strict=True):
         found |= recalls(retrieval_recall, with_ties(n, f"table {k}"), k, of=f" at k = {k}")
     return found
