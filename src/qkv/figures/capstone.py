@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import matplotlib.pyplot as plt
@@ -15,9 +15,6 @@ from qkv.figures.interactive import Choice, Interactive, Slider, interactive
 from qkv.figures.models import in_bytes
 from qkv.figures.recurrence import headline
 from qkv.figures.style import BLUE, GREEN, GREY, INK, VERMILION, WIDTH
-from qkv.model.heads import split_heads
-from qkv.model.masks import causal_mask
-from qkv.model.positions import rotate
 
 LOOKS = ((BLUE, "-"), (VERMILION, "--"), (GREEN, "-."))  # colour and dash of each arm, in order
 
@@ -71,21 +68,26 @@ def learning(arms: Mapping[str, Sequence[Curve]], floor: float, title: str) -> F
     return fig
 
 
-def looks(model: nn.Module, ids: Tensor) -> Tensor:
+def looks(model: nn.Module, ids: Tensor, rotate: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
     """Where every head of a model looks: weights (layer, text, head, query, key).
 
     Args:
         model: parts and parameters as `TinyGPT` names them, ours or a student's.
         ids: texts (text, position).
+        rotate: turns queries and keys by their positions, as in the model.
     """
-    positions, mask = torch.arange(ids.shape[1], device=ids.device), causal_mask(ids.shape[1]).to(ids.device)
+    positions = torch.arange(ids.shape[1], device=ids.device)
+    mask = positions[:, None] >= positions
     found = []
     with torch.no_grad():
         x = model.tokens(ids)  # type: ignore[operator]
         for layer in model.layers:  # type: ignore[union-attr]
             attention, y = layer["attention"], layer["norm1"](x)
-            q, k = (split_heads(part(y), attention.n_heads) for part in (attention.q_proj, attention.k_proj))
-            scores = rotate(q, positions) @ rotate(k, positions).transpose(-2, -1) / math.sqrt(q.shape[-1])
+            q, k = (
+                rotate(part(y).unflatten(-1, (attention.n_heads, -1)).transpose(1, 2), positions)
+                for part in (attention.q_proj, attention.k_proj)
+            )
+            scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
             found.append(scores.masked_fill(~mask, -math.inf).softmax(dim=-1))
             x = x + attention(y, mask)
             x = x + layer["feed_forward"](layer["norm2"](x))

@@ -13,6 +13,7 @@ from torch import Tensor
 from qkv.figures import capstone as draw
 from qkv.figures.capstone import Curve
 from qkv.model.capstone import TinyGPT
+from qkv.model.positions import rotate
 from qkv.tasks import ledgers
 
 RISING = Curve([0, 20, 40, 60, 80], [3.0, 1.1, 1.0, 0.7, 0.6], [0.1, 0.4, 0.45, 0.95, 1.0])
@@ -59,7 +60,7 @@ def test_the_drop_is_shaded_in_both_panels_and_only_where_there_is_one() -> None
 
 def test_looks_are_the_weights_by_which_the_model_attends() -> None:
     model, ids = small(), torch.randint(27, (4, 7), generator=torch.Generator().manual_seed(1))
-    weights = draw.looks(model, ids)
+    weights = draw.looks(model, ids, rotate)
     assert weights.shape == (2, 4, 3, 7, 7)
     assert torch.allclose(weights.sum(-1), torch.ones(2, 4, 3, 7))
     assert weights.triu(1).abs().max() == 0
@@ -102,7 +103,7 @@ def test_the_model_in_the_page_is_the_model(opened: Callable[..., Any], width: i
         assert min(found.values()) >= sorted(right.values())[-6] - 0.004
     page.locator("input[name=text]").fill(TEXT)
     ids = torch.tensor([[ledgers.END, *(ledgers.WORDS.index(word) for word in TEXT.split())]])
-    weights = draw.looks(model, ids)[:, 0]  # (layer, head, query, key)
+    weights = draw.looks(model, ids, rotate)[:, 0]  # (layer, head, query, key)
     page.locator("input[name=word]").fill("6")  # the seventh word
     said = page.inner_text(".said")
     most = int(weights[1, 2, 6, :7].argmax())
