@@ -221,7 +221,7 @@ def still_strip(motif: str, at: int) -> Figure:
         inside = at <= place < at + size
         for y, letter in ((1.6, base), (-1.6, BASES[3 - BASES.index(base)])):
             ax.text(place, y, letter, ha="center", va="center", fontsize=9.5, weight="bold" if inside else "normal")
-    ax.add_patch(plt.Rectangle((at - 0.5, -3.4), size, 6.8, fill=False, edgecolor=VERMILION, linewidth=1.6))  # type: ignore[attr-defined]
+    ax.add_patch(plt.Rectangle((at - 0.5, -3.4), size, 6.8, fill=False, edgecolor=VERMILION, linewidth=1.6))
     ax.set(xlim=(-0.8, len(STRIP) - 0.2))
     ax.axis("off")
     return fig
