@@ -18,7 +18,8 @@ import nbformat
 
 from qkv.authoring.chapter import Code, Part, Prose, read
 from qkv.authoring.claims import Claim
-from qkv.course import AuthoringError, Chapter, Course, Facts
+from qkv.authoring.page import stored_facts
+from qkv.course import AuthoringError, Chapter, Course
 
 LIST, STATEMENTS = "book/claims.toml", "book/statements.txt"
 KINDS = {
@@ -235,10 +236,10 @@ def _entry(kind: str, says: str, *below: str) -> str:
 
 
 def _stored(course: Course, chapter: Chapter) -> list[Entry]:
-    parts = read(chapter, Course(course.root, lambda name: Facts()))
     if not chapter.solved.is_file():
         raise AuthoringError(f"{chapter.where()}: has no solved edition. Make it with: qkv build {chapter.stem}")
-    return entries(chapter, parts, nbformat.read(chapter.solved, as_version=4))
+    solved = nbformat.read(chapter.solved, as_version=4)
+    return entries(chapter, read(chapter, Course(course.root, stored_facts(chapter, solved))), solved)
 
 
 def _listed(course: Course) -> Listed:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 from base64 import b64decode
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,7 @@ def page(text: str, root: str, name: str) -> nbformat.NotebookNode:
     """
     chapter = Chapter(Path(root), name)
     solved = _solved(chapter)
-    facts = _stored_facts(chapter, solved)
+    facts = stored_facts(chapter, solved)
     parts = read(chapter, Course(chapter.root, facts), text)
     runs = [cell for cell in solved.cells if cell.cell_type == "code"]
 
@@ -153,7 +154,8 @@ def _solved(chapter: Chapter) -> nbformat.NotebookNode:
     return stored
 
 
-def _stored_facts(chapter: Chapter, solved: nbformat.NotebookNode) -> Any:
+def stored_facts(chapter: Chapter, solved: nbformat.NotebookNode) -> Callable[[str], Facts]:
+    """What the solved edition says of its exercises, so that a page needs none of them."""
     stored = solved.metadata.get("qkv", {}).get("exercises", {})
 
     def facts(name: str) -> Facts:

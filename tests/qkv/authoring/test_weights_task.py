@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from qkv.authoring import page
+from qkv.authoring import ledger, page
 from qkv.authoring.building import _facts
 from qkv.authoring.chapter import Part, Task, read
 from qkv.authoring.editions import solved_edition, student_edition
@@ -71,3 +73,9 @@ def test_the_course_says_how_its_weights_are_handed_in() -> None:
     assert facts.hand_in == "hand_in(model)  # writes tiny_gpt.safetensors"
     assert facts.points == 3.0
     assert facts_of_exercise("softmax").hand_in == ""
+
+
+def test_the_ledger_reads_a_chapter_that_asks_for_weights() -> None:
+    real = Course(Path(__file__).parents[3])
+    (capstone,) = real.chapters(["capstone"])
+    assert [entry.chapter for entry in ledger._stored(real, capstone)]
