@@ -171,14 +171,14 @@ def _counts(entry_of: dict[str, Entry], own: set[str], listed: Listed) -> Iterat
     yield f"{{.counts}}\nOf **{len(entry_of)}** claims that have a cell, {counts}."
     yield (
         f"{{.sources}}\n**{len(own)}** of them are questions of the book's own. The others decide {len(by_cells)} of "
-        f"the {len(decided)} statements that are listed at the end of this page; {len(waiting)} statements wait for "
-        f"their chapter, and {len(decided) - len(by_cells) - len(waiting)} are left to the literature or cannot be "
-        "decided here."
+        f"the {len(decided)} statements that are listed at the end of this page"
+        f"{f'; {len(waiting)} statements wait for their chapter' if waiting else ''}, and "
+        f"{len(decided) - len(by_cells) - len(waiting)} are left to the literature or cannot be decided here."
     )
     shown = [
         ("all", len(entry_of) + to_come, "all-claims"),
         *((words, kinds[kind], f"only-{kind}") for kind, words in SHOWN.items()),
-        ("to come", to_come, "only-to-come"),
+        *([("to come", to_come, "only-to-come")] if to_come else []),
     ]
     links = "".join(f'<a id="{anchor}" href="#{anchor}">{words} ({n})</a> ' for words, n, anchor in shown)
     yield f'<nav class="filter" aria-label="Which claims to show"><span>Show</span> {links}</nav>'
