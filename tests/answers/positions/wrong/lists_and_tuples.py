@@ -17,14 +17,14 @@ def sinusoidal_positions(length, d_model, base=10000.0):
 
 
 def shift_matrix(k, d_model, base=10000.0):
-    t = torch.arange(d_model + 1)
-    w = base ** (-torch.arange(0, d_model, 2) / d_model)
+    t = torch.arange(d_model + 1).double()  # in float32 the slow clocks would leave it to the machine
+    w = base ** (-torch.arange(0, d_model, 2).double() / d_model)
 
     def codes(t):
         a = t[:, None] * w
         return torch.stack([a.sin(), a.cos()], -1).flatten(1)
 
-    return torch.linalg.lstsq(codes(t), codes(t + k)).solution
+    return torch.linalg.lstsq(codes(t), codes(t + k)).solution.float()
 
 
 def rotate(x, positions, base=10000.0):
