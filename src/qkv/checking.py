@@ -30,8 +30,7 @@ from proctor.marking.in_process import InProcess
 from proctor.marking.locating import Locating
 from proctor.marking.submission_marker import SubmissionMarker
 from proctor.marking.submissions import WEIGHTS, read
-from proctor.marking.weighing import answers as answered_by
-from proctor.marking.weighing import unasked, weigh
+from proctor.marking.weighing import answers_exercise, unasked, weigh
 from proctor.report import terminal
 from qkv import exercises, kernel, machine, places, progress
 from qkv.assignments import assignment
@@ -59,10 +58,8 @@ def check(answer: Callable[..., Any] | str) -> Result:
     """
     if isinstance(answer, str) and answer in exercises.of_weights():
         return check_weights(answer)
-    name = None if isinstance(answer, str) or not callable(answer) else name_of(answer)
-    if name is None:
+    if isinstance(answer, str) or not callable(answer) or (name := name_of(answer)) is None:
         raise TypeError(f"check takes the function or class itself, not {answer!r}. For example: check(softmax)")
-    assert not isinstance(answer, str)
     exercise = exercises.find(name)
     if answer is exercise.reference:
         ours = Explanation(
@@ -314,7 +311,7 @@ def check_weights_file(path: Path) -> tuple[list[Result], tuple[Problem, ...]]:
     """The same for a file of weights, which answers the exercise that it is named after."""
     file = read(path.name, path)
     weighers = [_weigher(name) for name in exercises.of_weights()]
-    results = [weigh(weigher, [file]) for weigher in weighers if answered_by(file.name, weigher.exercise)]
+    results = [weigh(weigher, [file]) for weigher in weighers if answers_exercise(file.name, weigher.exercise)]
     return results, tuple(map(Problem, unasked([file], weighers)))
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import click
 
+from proctor.marking.submissions import SUFFIXES
 from qkv import __version__
 
 
@@ -315,19 +316,16 @@ def book(and_serve: bool) -> None:
 # ---- what commands accept
 
 
-CHECKABLE = {".ipynb", ".py", ".safetensors"}
-
-
 def checkable(path: Path) -> list[Path]:
     """The files that `path` stands for."""
     if path.is_dir():
-        if not (files := notebooks_and_scripts(path)):
+        if not (files := answer_files(path)):
             raise click.UsageError(f"There is no notebook and no .py file in {path}.")
         return files
     if not path.exists():
-        beside = [str(file) for file in notebooks_and_scripts(path.parent)] if path.parent.is_dir() else []
+        beside = [str(file) for file in answer_files(path.parent)] if path.parent.is_dir() else []
         raise click.UsageError(f"There is no file {path}. {nearest(str(path), beside)}".rstrip())
-    if path.suffix not in CHECKABLE:
+    if path.suffix not in SUFFIXES:
         raise click.UsageError(f"{path} is neither a notebook (.ipynb) nor a .py file, nor weights (.safetensors).")
     return [path]
 
@@ -341,9 +339,9 @@ def course(here: Path | None) -> Path:
     return here or ROOT
 
 
-def notebooks_and_scripts(folder: Path) -> list[Path]:
-    """And the weights beside them."""
-    return sorted(file for file in folder.iterdir() if file.suffix in CHECKABLE)
+def answer_files(folder: Path) -> list[Path]:
+    """What may hold answers: notebooks, .py files, weights."""
+    return sorted(file for file in folder.iterdir() if file.suffix in SUFFIXES)
 
 
 def known_exercise(name: str, chapters: Sequence[str] = ()) -> str:

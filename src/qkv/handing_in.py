@@ -12,8 +12,7 @@ from proctor import Examiner, Weigher
 from proctor.marking.answers import Answers
 from proctor.marking.extraction import Source, extract_all
 from proctor.marking.submissions import WEIGHTS, File, read
-from proctor.marking.weighing import answers as answered_by
-from proctor.marking.weighing import weigh
+from proctor.marking.weighing import answers_exercise, weigh
 from proctor.report import terminal
 from qkv import exercises
 from qkv.checking import in_numbers, judged_in_process, untold
@@ -62,7 +61,7 @@ def hand_in(paths: Sequence[Path], out: Path | None = None, say: Say = print) ->
 
 def asked_for(file: File) -> bool:
     """Are these weights, and of an exercise?"""
-    return any(answered_by(file.name, exercise) for exercise in exercises.of_weights().values())
+    return any(answers_exercise(file.name, exercise) for exercise in exercises.of_weights().values())
 
 
 def is_begun(answers: Answers, name: str) -> bool:

@@ -12,7 +12,7 @@ from proctor.marking.submissions import WEIGHTS, File
 
 def weigh(weigher: Weigher, files: Sequence[File]) -> Result:
     """The verdict on the file that answers an exercise: of several with its name the last."""
-    found = [file for file in files if answers(file.name, weigher.exercise)]
+    found = [file for file in files if answers_exercise(file.name, weigher.exercise)]
     if not found:
         return weigher.absent()
     file = found[-1]
@@ -25,7 +25,8 @@ def weigh(weigher: Weigher, files: Sequence[File]) -> Result:
         return Result(weigher.exercise.name, "fault", 0.0, 0, len(weigher.exercise.counted()), explanations=(why,))
 
 
-def answers(name: str, exercise: WeightsExercise) -> bool:
+def answers_exercise(name: str, exercise: WeightsExercise) -> bool:
+    """Is a file of this name what an exercise asks for?"""
     return PurePosixPath(name).name.lower() == exercise.file.lower()
 
 
@@ -34,5 +35,5 @@ def unasked(files: Sequence[File], weighers: Sequence[Weigher]) -> list[str]:
     asked = [weigher.exercise for weigher in weighers]
     names = " or ".join(exercise.file for exercise in asked)
     why = f"weights are handed in as {names}" if asked else "no weights are asked for"
-    left = [f.name for f in files if f.suffix == WEIGHTS and not any(answers(f.name, e) for e in asked)]
+    left = [f.name for f in files if f.suffix == WEIGHTS and not any(answers_exercise(f.name, e) for e in asked)]
     return [f"{name} was not looked at: {why}." for name in left]
