@@ -17,6 +17,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
+from playwright.sync_api import expect
 
 from qkv import exercises, serve
 from qkv.authoring.definitions import definition
@@ -107,12 +108,19 @@ class Notebook:
         for _ in range(cells):
             self.page.keyboard.press("ArrowUp")
 
+    @property
+    def above(self) -> Locator:
+        """The cell above the active one."""
+        return self.active.locator("xpath=preceding-sibling::*[contains(@class, 'jp-Cell')][1]")
+
+    @property
+    def output(self) -> Locator:
+        """The last that the cell above shows."""
+        return self.above.locator(".jp-OutputArea-output").last
+
     def shown(self) -> str:
-        """What the cell above the active one shows."""
-        above = self.active.locator("xpath=preceding-sibling::*[contains(@class, 'jp-Cell')][1]")
-        output = above.locator(".jp-OutputArea-output").last
-        output.wait_for(timeout=PATIENCE)
-        return output.inner_text()
+        self.output.wait_for(timeout=PATIENCE)
+        return self.output.inner_text()
 
 
 def test_from_not_started_to_passed(browser: Browser, lab: serve.Lab, root: Path, tmp_path: Path) -> None:
@@ -147,7 +155,16 @@ DIFFICULT = {
     "to be reset": "reset('softmax')",
     "end": "1",
 }
-READ = ("pictures", "its line", "a step further", "another", "not stale", "its card", "skipped", "ours")
+SHOWN = {
+    "pictures": "Every entry of weights is off by the same factor, 1.01.",
+    "its line": "One change in line 4, return powers / powers.sum(dim, True).sqrt(), makes all",
+    "a step further": "The change was made to this piece of your code",
+    "another": "One call was left out.",
+    "not stale": "did not get through: SyntaxError in line 2",
+    "its card": "Your code was still running after 10 s, at line",
+    "skipped": "is skipped: from here on",
+    "ours": "0.5000, 0.5000",
+}
 
 
 def test_never_stuck_and_never_misled(browser: Browser, lab: serve.Lab, tmp_path: Path) -> None:
@@ -161,44 +178,27 @@ def test_never_stuck_and_never_misled(browser: Browser, lab: serve.Lab, tmp_path
         page.locator(".jp-Notebook .jp-Cell").first.click()
         page.keyboard.press("Escape")
         notebook = Notebook(page)
-        said = {}
         for name in DIFFICULT:
             if name == "end":
                 break
             notebook.run()
-            above = notebook.active.locator("xpath=preceding-sibling::*[contains(@class, 'jp-Cell')][1]")
-            if name in (
-                "pictures",
-                "its line",
-                "a step further",
-                "another",
-                "not stale",
-                "its card",
-                "skipped",
-                "ours",
-            ):
-                said[name] = notebook.shown()
+            if name in SHOWN:  # what a cell shows may come after its number
+                expect(notebook.output).to_contain_text(SHOWN[name], use_inner_text=True, timeout=PATIENCE)
             if name == "pictures":
-                assert above.locator("svg[role=img]").count() == 3
-            if name == "its line":
-                assert above.locator("details", has_text="so far so good").count() == 1  # what it printed, folded
-        assert "Every entry of weights is off by the same factor, 1.01." in said["pictures"]
-        assert "One change in line 4, return powers / powers.sum(dim, True).sqrt(), makes all" in said["its line"]
-        assert "The change was made to this piece of your code" in said["a step further"]
-        assert "One call was left out." in said["another"]
-        assert "did not get through: SyntaxError in line 2" in said["not stale"]
-        assert "passed" not in said["not stale"]
-        assert "Your code was still running after 10 s, at line" in said["its card"]
-        assert "is skipped: from here on" in said["skipped"]
-        assert "0.5000, 0.5000" in said["ours"]
+                expect(notebook.above.locator("svg[role=img]")).to_have_count(3)
+            if name == "its line":  # what the code printed, folded
+                expect(notebook.above.locator("details", has_text="so far so good")).to_have_count(1)
+            if name == "not stale":
+                expect(notebook.output).not_to_contain_text("passed")
         top = page.locator(".jp-Notebook .jp-Cell").first
-        assert "Not written yet" not in top.inner_text()  # it was, until the exercise was skipped
+        expect(top).not_to_contain_text("Not written yet")  # it was, until the exercise was skipped
         editors = page.locator(".jp-Notebook .jp-CodeCell .jp-InputArea-editor .cm-content")
-        (back,) = [text for text in editors.all_inner_texts() if "raise NotImplementedError" in text]
-        assert [line for line in back.splitlines() if line.strip()] == [
+        back = editors.filter(has_text="raise NotImplementedError")
+        expect(back).to_have_count(1, timeout=PATIENCE)
+        assert [line for line in back.inner_text().splitlines() if line.strip()] == [
             line for line in stub_of("softmax").splitlines() if line.strip()
         ]
-        assert editors.filter(has_text="reset('softmax')").count() == 0  # it is the cell that asked for the stub
+        expect(editors.filter(has_text="reset('softmax')")).to_have_count(0)  # it is the cell that asked for the stub
     except BaseException:
         page.screenshot(path=tmp_path / "stuck.png")
         raise

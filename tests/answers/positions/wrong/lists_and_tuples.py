@@ -17,14 +17,13 @@ def sinusoidal_positions(length, d_model, base=10000.0):
 
 
 def shift_matrix(k, d_model, base=10000.0):
-    t = torch.arange(d_model + 1).double()  # in float32 the slow clocks would leave it to the machine
-    w = base ** (-torch.arange(0, d_model, 2).double() / d_model)
-
-    def codes(t):
-        a = t[:, None] * w
-        return torch.stack([a.sin(), a.cos()], -1).flatten(1)
-
-    return torch.linalg.lstsq(codes(t), codes(t + k)).solution.float()
+    matrix = [[0.0] * d_model for _ in range(d_model)]
+    for i in range(0, d_model, 2):
+        angle = k * base ** (-i / d_model)
+        matrix[i][i] = matrix[i + 1][i + 1] = math.cos(angle)
+        matrix[i][i + 1] = math.sin(angle)
+        matrix[i + 1][i] = -math.sin(angle)
+    return matrix
 
 
 def rotate(x, positions, base=10000.0):
