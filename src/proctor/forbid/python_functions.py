@@ -9,8 +9,10 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from itertools import islice, takewhile
+from itertools import chain, compress, islice, repeat, takewhile, tee
+from operator import is_
 from pathlib import Path
+from threading import RLock
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -26,34 +28,49 @@ class Loaded:
     """The functions of torch's Python files that are in memory; what is imported later is added when it is asked for.
 
     A look at all objects takes a tenth of a second, and in a sandbox's child it would copy their pages. So it is only
-    taken again when torch has grown.
+    taken again when torch has grown. A notebook takes the first one in a thread, while its reader may already check.
     """
 
     def __init__(self) -> None:
+        self.lock = RLock()
         self.last = ""  # the module that was loaded last when they were looked for
         self.functions: dict[int, FunctionType] = {}  # by identity, in the order in which they were found
         self.forbidden: dict[Family, tuple[int, list[tuple[FunctionType, str]]]] = {}  # of how many, which
 
     def named_by(self, family: Family) -> list[tuple[FunctionType, str]]:
         """(function, how to speak of a call of it) of all that a family forbids."""
-        self.look()
-        count, found = self.forbidden.get(family, (0, []))
-        if count < len(self.functions):
-            new = islice(self.functions.values(), count, None)
-            told = ((function, family.names(function.__code__.co_qualname)) for function in new)
-            found = [*found, *((function, said) for function, said in told if said)]
-            self.forbidden[family] = len(self.functions), found
-        return found
+        with self.lock:
+            self.look()
+            count, found = self.forbidden.get(family, (0, []))
+            if count < len(self.functions):
+                new = islice(self.functions.values(), count, None)
+                told = ((function, family.names(function.__code__.co_qualname)) for function in new)
+                found = [*found, *((function, said) for function, said in told if said)]
+                self.forbidden[family] = len(self.functions), found
+            return found
 
     def look(self) -> None:
         """Look for functions, if torch has grown. `gc.freeze` hides what is there from this: look before."""
-        new = list(takewhile(lambda name: name != self.last, reversed(sys.modules)))
-        if not new:
-            return
-        self.last = new[0]
-        if any(map(is_torch, new)):
-            functions = (thing for thing in gc.get_objects() if type(thing) is FunctionType)
-            self.functions |= {id(f): f for f in functions if f.__code__.co_filename.startswith(TORCH)}
+        with self.lock:
+            new = list(takewhile(lambda name: name != self.last, reversed(sys.modules)))
+            if not new:
+                return
+            self.last = new[0]
+            if any(map(is_torch, new)):
+                self.functions |= {id(f): f for f in all_functions() if f.__code__.co_filename.startswith(TORCH)}
+
+
+def all_functions() -> list[FunctionType]:
+    """Every function of Python that is in memory.
+
+    Among all objects are tuples that other threads are still filling, and CPython gives up on such a tuple with a
+    SystemError when anybody else holds it. So the list of all objects is made, filtered and emptied within one call,
+    of C alone, during which no other thread runs.
+    """
+    once, again, finally_ = tee(map(gc.get_objects, [None]), 3)  # an iterator over one list, which is not made yet
+    types = map(type, chain.from_iterable(again))
+    functions = compress(chain.from_iterable(once), map(is_, types, repeat(FunctionType)))
+    return list(chain(functions, map(list.clear, finally_)))[:-1]  # without what `clear` returns
 
 
 LOADED = Loaded()

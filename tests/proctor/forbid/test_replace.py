@@ -6,6 +6,8 @@ import contextlib
 import cProfile
 import importlib
 import sys
+import threading
+from types import FunctionType
 
 import pytest
 import torch
@@ -247,3 +249,47 @@ def test_whoever_profiles_goes_on_profiling(tolerant: bool, monkeypatch: pytest.
     finally:
         profiler.disable()
     assert any(getattr(entry.code, "co_name", "") == "relu" for entry in profiler.getstats())
+
+
+def test_a_look_at_all_objects_disturbs_no_other_thread() -> None:
+    """A tuple that is half filled when all objects are listed must not be held when its thread goes on."""
+    looking, failures = threading.Event(), []
+
+    def fill() -> None:
+        while not looking.is_set():
+            try:
+                tuple(i for i in range(30))
+            except SystemError as error:
+                failures.append(error)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    thread = threading.Thread(target=fill)
+    thread.start()
+    try:
+        found = [python_functions.all_functions() for _ in range(50)]
+    finally:
+        looking.set()
+        thread.join()
+        sys.setswitchinterval(interval)
+    assert not failures
+    assert fill in found[-1]
+    assert F.softmax in found[-1]
+    assert {type(thing) for thing in found[-1]} == {FunctionType}
+
+
+def test_whoever_checks_while_another_thread_looks_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded, begun, done = python_functions.Loaded(), threading.Event(), threading.Event()
+    everything = python_functions.all_functions
+
+    def slowly() -> list[FunctionType]:
+        begun.set()
+        done.wait(timeout=1)
+        return everything()
+
+    monkeypatch.setattr(python_functions, "all_functions", slowly)
+    warm_up = threading.Thread(target=loaded.look)
+    warm_up.start()
+    begun.wait()
+    assert loaded.named_by(MULTIHEAD)  # and not the nothing that is known while it looks
+    warm_up.join()
