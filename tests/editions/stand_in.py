@@ -15,6 +15,7 @@ import io
 import json
 import os
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +26,6 @@ import torch
 from IPython.core.interactiveshell import InteractiveShell
 from torch import Tensor, nn
 from torch.utils._mode_utils import no_dispatch
-from torch.utils._pytree import tree_leaves, tree_map
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
 NAME = "standin"
@@ -68,25 +68,25 @@ class StandIn(Tensor):
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if getattr(func, "__name__", "") in RECURRENT:
-            refuse(func, tree_leaves(args))
-            inside = tree_map(lambda value: value.cpu() if isinstance(value, StandIn) else value, args)
-            return tree_map(lambda value: value.to(NAME) if isinstance(value, Tensor) else value, func(*inside))
+            refuse(func, list(leaves(args)))
+            inside = mapped(lambda value: value.cpu() if isinstance(value, StandIn) else value, args)
+            return mapped(lambda value: value.to(NAME) if isinstance(value, Tensor) else value, func(*inside))
         with torch._C.DisableTorchFunctionSubclass():
             return func(*args, **(kwargs or {}))
 
     @classmethod
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = dict(kwargs or {})
-        leaves = tree_leaves((args, kwargs))
-        if any(isinstance(leaf, Tensor) and leaf.is_meta for leaf in leaves) and func not in MOVES:
-            return func(*tree_map(shape_of, args), **tree_map(shape_of, kwargs))  # of which only shapes are asked
+        given = [*leaves(args), *leaves(kwargs)]
+        if any(isinstance(leaf, Tensor) and leaf.is_meta for leaf in given) and func not in MOVES:
+            return func(*mapped(shape_of, args), **mapped(shape_of, kwargs))  # of which only shapes are asked
         if func not in MOVES:
-            refuse(func, leaves)
+            refuse(func, given)
         to = kwargs.get("device")
         if to is not None:
             kwargs["device"] = CPU
-        known = {id(leaf.inner): leaf for leaf in leaves if isinstance(leaf, StandIn)}
-        result = func(*tree_map(within, args), **tree_map(within, kwargs))
+        known = {id(leaf.inner): leaf for leaf in given if isinstance(leaf, StandIn)}
+        result = func(*mapped(within, args), **mapped(within, kwargs))
         for outside in known.values():
             if outside.shape != outside.inner.shape:  # `squeeze_`, or an empty `out=`: it takes the new shape, too
                 with no_dispatch():
@@ -99,7 +99,7 @@ class StandIn(Tensor):
                 return value
             return known.get(id(value)) if id(value) in known else StandIn(value)
 
-        return args[0] if func is aten.copy_.default else tree_map(outwards, result)
+        return args[0] if func is aten.copy_.default else mapped(outwards, result)
 
     def tolist(self) -> Any:
         return self.detach().cpu().tolist()
@@ -117,6 +117,28 @@ class StandIn(Tensor):
         return self.inner.__reduce_ex__(protocol)
 
 
+def leaves(value: Any) -> Iterator[Any]:
+    """What the lists, tuples and dicts of an operation's arguments hold. torch's `pytree` does the same for whatever
+    else there is, and half of the time of a chapter would be spent in it."""
+    if type(value) in (tuple, list):
+        for item in value:
+            yield from leaves(item)
+    elif type(value) is dict:
+        yield from leaves(list(value.values()))
+    else:
+        yield value
+
+
+def mapped(change: Callable[[Any], Any], value: Any) -> Any:
+    """The same lists, tuples and dicts, each leaf changed."""
+    kind = type(value)
+    if kind in (tuple, list):
+        return kind([mapped(change, item) for item in value])
+    if kind is dict:
+        return {key: mapped(change, item) for key, item in value.items()}
+    return change(value)
+
+
 def within(value: Any) -> Any:
     return value.inner if isinstance(value, StandIn) else value
 
@@ -125,14 +147,14 @@ def shape_of(value: Any) -> Any:
     return value.inner.to("meta") if isinstance(value, StandIn) else value
 
 
-def refuse(func: Any, leaves: list[Any]) -> None:
+def refuse(func: Any, given: list[Any]) -> None:
     """Raise what CUDA would; it lets a single number from the CPU pass."""
-    there = [leaf for leaf in leaves if isinstance(leaf, StandIn)]
-    here = [leaf for leaf in leaves if isinstance(leaf, Tensor) and not isinstance(leaf, StandIn) and leaf.dim() > 0]
+    there = [leaf for leaf in given if isinstance(leaf, StandIn)]
+    here = [leaf for leaf in given if isinstance(leaf, Tensor) and not isinstance(leaf, StandIn) and leaf.dim() > 0]
     if there and here:
         shapes = [tuple(leaf.shape) for leaf in here]
         raise TwoPlaces(f"{func}: tensors on the CPU {shapes} meet tensors on {NAME} {[tuple(t.shape) for t in there]}")
-    for leaf in leaves:
+    for leaf in given:
         if isinstance(leaf, torch._C.Generator) and there and leaf._cdata not in Chance.made:
             raise TwoPlaces(f"{func}: a generator of the CPU for tensors on {NAME}")
 
