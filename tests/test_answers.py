@@ -29,6 +29,8 @@ FILES = [
     pytest.param(path, list(answers), id=f"{path.parents[1].name}/{path.parent.name}/{path.stem}")
     for path, answers in groupby(kept(ANSWERS), key=lambda answer: answer.path)
 ]
+# judged as in a notebook, too; `qkv lint` judges all of them so, on inputs of its own
+LIVE = {file.values[0] for file in FILES[::3]}
 
 
 @pytest.fixture(scope="module")
@@ -61,8 +63,9 @@ def test_one_judge(
     in_sandbox, _, _ = mark_submission(assignment(names), examiners, box, [file])
     here = judged_in_process(Answers([extract(file)]), [r.exercise for r in in_sandbox], examiners)
     assert [told(r) for r in here] == [told(r) for r in in_sandbox]
-    live = {a.exercise: judged(a.exercise, a.implementation, examiners[a.exercise]) for a in answers}
-    assert {n: told(r)[:3] for n, r in live.items()} == {r.exercise: told(r)[:3] for r in in_sandbox}
+    if path in LIVE:
+        live = {a.exercise: judged(a.exercise, a.implementation, examiners[a.exercise]) for a in answers}
+        assert {n: told(r)[:3] for n, r in live.items()} == {r.exercise: told(r)[:3] for r in in_sandbox}
     for result in in_sandbox:
         assert not internals(result.message)
         if answers[0].kind == "right":

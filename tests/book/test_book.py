@@ -30,37 +30,66 @@ def colour(page: Page, selector: str, name: str = "background-color") -> str:
     return page.locator(selector).first.evaluate(f"e => getComputedStyle(e).getPropertyValue('{name}')")  # type: ignore[no-any-return]
 
 
-def test_no_page_needs_a_network_and_none_complains(offline: Offline) -> None:
+def test_every_page_in_light(offline: Offline) -> None:
+    page = offline.open(FIRST)
+    assert page.locator("mjx-container").count() > 20
+    script = "[...document.fonts].filter(f => f.family.includes('MJX') && f.status === 'loaded').length"
+    page.wait_for_function(f"{script} > 0")
     for name in [*offline.pages, "index.html", "search.html", "genindex.html"]:
-        offline.open(name)
-        assert offline.refused == [], name
+        page = offline.open(name)
+        assert offline.refused == [], name  # it needs no network
         assert offline.errors == [], name
+        if name in offline.pages:
+            assert overflow(page) <= 0, name
+            mathematics_is_typeset(page, name)
+            each_exercise_shows_that_its_solution_passes(page, name)
 
 
-def test_pages_fit_the_window_in_light(offline: Offline) -> None:
-    for name in offline.pages:
-        assert overflow(offline.open(name)) <= 0, name
+def mathematics_is_typeset(page: Page, name: str) -> None:
+    assert "\\operatorname" not in page.locator("article").inner_text(), name
+    drawn = "getComputedStyle(e, '::before').content"
+    empty = page.locator("mjx-c").evaluate_all(f"all => all.filter(e => /^(none|normal)$/.test({drawn})).length")
+    assert empty == 0, name
 
 
-def test_pages_fit_a_phone_in_the_dark_with_everything_unfolded(phone: Offline) -> None:
+def each_exercise_shows_that_its_solution_passes(page: Page, name: str) -> None:
+    exercises = page.locator(".admonition.exercise").count()
+    assert page.locator(".tag_check .proctor-card.passed").count() == exercises, name
+    of_code = page.locator(".admonition.exercise:has(pre)").count()  # weights have no stub and no solution
+    assert page.locator(".tag_solution details").count() == of_code, name
+
+
+def test_every_page_on_a_phone_in_the_dark_with_everything_unfolded(phone: Offline) -> None:
     for name in phone.pages:
         page = phone.open(name)
         assert colour(page, "body") != "rgb(255, 255, 255)", name
         page.evaluate("document.querySelectorAll('details').forEach(e => e.open = true)")
         assert overflow(page) <= 0, name
+        figures_were_drawn_for_a_phone(page, name)
 
 
-def test_mathematics_is_typeset(offline: Offline) -> None:
-    page = offline.open(FIRST)
-    assert page.locator("mjx-container").count() > 20
-    script = "[...document.fonts].filter(f => f.family.includes('MJX') && f.status === 'loaded').length"
-    page.wait_for_function(f"{script} > 0")
-    for name in offline.pages:
-        page = offline.open(name)
-        assert "\\operatorname" not in page.locator("article").inner_text(), name
-        drawn = "getComputedStyle(e, '::before').content"
-        empty = page.locator("mjx-c").evaluate_all(f"all => all.filter(e => /^(none|normal)$/.test({drawn})).length")
-        assert empty == 0, name
+# which drawing each figure shows, how wide it is, and how much room there is for it
+FIGURES = """async all => {
+  document.querySelectorAll("details").forEach(e => e.open = true);
+  all.forEach(e => e.loading = "eager");
+  await Promise.all(all.map(e => e.decode()));
+  return all.map(e => [e.currentSrc.split("/").pop(), e.clientWidth, e.closest(".cell_output").clientWidth]);
+}"""
+
+
+def figures_were_drawn_for_a_phone(page: Page, name: str) -> None:
+    """In full width without scrolling, and not shrunk by more than the margin between one phone and the next."""
+    figures = page.locator(".cell_output picture img").evaluate_all(FIGURES)
+    assert len(figures) == page.locator(".cell_output img:not(.qkv-live img)").count(), name
+    for source, width, room in figures:
+        assert source.endswith("-phone.png"), (name, source)
+        assert 320 <= width <= room, (name, source)
+
+
+def test_a_desktop_shows_the_figures_that_were_drawn_for_it(offline: Offline) -> None:
+    figures = offline.open(FIRST).locator(".cell_output picture img").evaluate_all(FIGURES)
+    assert figures
+    assert not any(source.endswith("-phone.png") for source, _, _ in figures)
 
 
 def test_search_finds_a_chapter(offline: Offline) -> None:
@@ -95,15 +124,6 @@ def test_a_solution_is_folded_until_it_is_asked_for(offline: Offline) -> None:
     drawer.locator("summary").focus()
     page.keyboard.press("Enter")
     assert code.is_visible()
-
-
-def test_each_exercise_shows_that_its_solution_passes(offline: Offline) -> None:
-    for name in offline.pages:
-        page = offline.open(name)
-        exercises = page.locator(".admonition.exercise").count()
-        assert page.locator(".tag_check .proctor-card.passed").count() == exercises, name
-        of_code = page.locator(".admonition.exercise:has(pre)").count()  # weights have no stub and no solution
-        assert page.locator(".tag_solution details").count() == of_code, name
 
 
 def test_dark_and_light_can_be_chosen(offline: Offline) -> None:
@@ -147,43 +167,21 @@ def test_white_fields_of_a_figure_are_no_darker_than_a_dark_page(phone: Offline)
     assert ground <= 255 * (1 - float(share)) < ground + 8
 
 
-def test_a_phone_shows_figures_that_were_drawn_for_it(phone: Offline, offline: Offline) -> None:
-    """In full width without scrolling, and not shrunk by more than the margin between one phone and the next."""
-    shown = """async all => {
-      document.querySelectorAll("details").forEach(e => e.open = true);
-      all.forEach(e => e.loading = "eager");
-      await Promise.all(all.map(e => e.decode()));
-      return all.map(e => [e.currentSrc.split("/").pop(), e.clientWidth, e.closest(".cell_output").clientWidth]);
-    }"""
-    for name in phone.pages:
-        figures = phone.open(name).locator(".cell_output picture img").evaluate_all(shown)
-        assert len(figures) == phone.page.locator(".cell_output img:not(.qkv-live img)").count(), name
-        for source, width, room in figures:
-            assert source.endswith("-phone.png"), (name, source)
-            assert 320 <= width <= room, (name, source)
-    for source, _, _ in offline.open(FIRST).locator(".cell_output picture img").evaluate_all(shown):
-        assert not source.endswith("-phone.png")
-
-
-def test_every_picture_has_words(html: Path, pages: list[str]) -> None:
-    for name in pages:
-        soup = BeautifulSoup((html / name).read_text("utf-8"), "html.parser")
+def test_every_picture_has_words_and_every_link_leads_somewhere(html: Path, pages: list[str]) -> None:
+    soups = {name: BeautifulSoup((html / name).read_text("utf-8"), "html.parser") for name in pages}
+    anchors = {name: {str(tag["id"]) for tag in soup.select("[id]")} for name, soup in soups.items()}
+    for name, soup in soups.items():
         for image in soup.select("article img"):
             assert len(str(image.get("alt", ""))) > 20, f"{name}: {image}"
-
-
-def test_every_link_leads_somewhere(html: Path, pages: list[str]) -> None:
-    soups = {name: BeautifulSoup((html / name).read_text("utf-8"), "html.parser") for name in pages}
-    for name, soup in soups.items():
         for link in soup.select("a[href]"):
             url = urlparse(str(link["href"]))
             if url.scheme or not (url.path or url.fragment):
                 continue
             target = (html / name).parent.joinpath(unquote(url.path)).resolve() if url.path else html / name
             assert target.exists(), f"{name} links to {link['href']}"
-            page = soups.get(target.relative_to(html).as_posix()) if target.suffix == ".html" else None
-            if url.fragment and page is not None:
-                assert page.find(id=url.fragment), f"{name} links to {link['href']}"
+            there = anchors.get(target.relative_to(html).as_posix())
+            if url.fragment and there is not None:
+                assert url.fragment in there, f"{name} links to {link['href']}"
 
 
 def test_each_chapter_offers_its_student_edition(html: Path, root: Path) -> None:

@@ -267,7 +267,7 @@ def test_a_look_at_all_objects_disturbs_no_other_thread() -> None:
     thread = threading.Thread(target=fill)
     thread.start()
     try:
-        found = [python_functions.all_functions() for _ in range(50)]
+        found = [python_functions.all_functions() for _ in range(5)]
     finally:
         looking.set()
         thread.join()
