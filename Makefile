@@ -68,9 +68,11 @@ $(ENV): requirements.lock pyproject.toml
 	  echo "Making the environment .venv"; $(PYTHON) -m venv --clear .venv; fi
 	@# -qq: on some machines pip warns about every package that its other indexes don't have
 	@echo "Installing $$(grep '^torch==' requirements.lock) (large: this takes a while the first time)"
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check "$$(grep '^torch==' requirements.lock)"
+	@$(BIN)/python -m pip install -qq --no-compile --disable-pip-version-check "$$(grep '^torch==' requirements.lock)"
 	@echo "Installing the rest of requirements.lock ($$(grep -c == requirements.lock) packages)"
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check -r requirements.lock
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(BIN)/python -m pip install -qq --no-compile --disable-pip-version-check -r requirements.lock
+	@$(BIN)/python -m pip install -qq --no-compile --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@# pip would compile on one core. A few files are written for other Pythons: no harm
+	@$(BIN)/python -m compileall -q -j 0 $(BIN)/../lib > /dev/null 2>&1 || true
 	@printf '%s' "$(CURDIR)" > $(ENV)
 	@echo "Ready. $(QKV) doctor tells what this machine has."
