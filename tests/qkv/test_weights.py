@@ -15,6 +15,8 @@ import torch
 from click.testing import CliRunner
 
 import qkv
+from proctor.examining import tensor_file
+from proctor.marking import submissions
 from proctor.report import lms
 from qkv import checking, exercises, going_on, grading, progress
 from qkv.cli import main
@@ -189,3 +191,8 @@ def test_lint_complains_of_what_is_not_proved(tmp_path: Path) -> None:
     told = "\n".join(lint_weights(exercise, 1, tmp_path).complaints)
     assert "tiny_gpt-learned_by_heart.safetensors is told no_memory, expected learned_by_heart" in told
     assert "nothing shows no_memory" in told
+
+
+def test_a_file_is_as_large_for_whoever_takes_it_in_as_for_whoever_reads_it() -> None:
+    """`submissions` may not load torch, which `tensor_file` needs, so that the number stands in both."""
+    assert submissions.LARGEST[submissions.WEIGHTS] == tensor_file.LARGEST
