@@ -37,7 +37,7 @@ LONGEST = {"test_answers.py", "test_devices.py"}  # minutes each, in one file
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes longest, so that no worker is left alone with it at the end (`--no-loadscope-reorder`)."""
-    items.sort(key=lambda item: item.path.name not in LONGEST)
+    items.sort(key=lambda item: (item.path.name not in LONGEST, item.path.suffix != ".ipynb"))
 
 
 @pytest.fixture(scope="session")
