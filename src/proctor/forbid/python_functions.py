@@ -67,10 +67,10 @@ def all_functions() -> list[FunctionType]:
     SystemError when anybody else holds it. So the list of all objects is made, filtered and emptied within one call,
     of C alone, during which no other thread runs.
     """
-    once, again, finally_ = tee(map(gc.get_objects, [None]), 3)  # an iterator over one list, which is not made yet
+    once, again, at_the_end = tee(map(gc.get_objects, [None]), 3)  # an iterator over one list, which is not made yet
     types = map(type, chain.from_iterable(again))
     functions = compress(chain.from_iterable(once), map(is_, types, repeat(FunctionType)))
-    return list(chain(functions, map(list.clear, finally_)))[:-1]  # without what `clear` returns
+    return list(chain(functions, map(list.clear, at_the_end)))[:-1]  # without what `clear` returns
 
 
 LOADED = Loaded()

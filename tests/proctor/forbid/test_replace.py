@@ -7,6 +7,7 @@ import cProfile
 import importlib
 import sys
 import threading
+import time
 from types import FunctionType
 
 import pytest
@@ -253,10 +254,10 @@ def test_whoever_profiles_goes_on_profiling(tolerant: bool, monkeypatch: pytest.
 
 def test_a_look_at_all_objects_disturbs_no_other_thread() -> None:
     """A tuple that is half filled when all objects are listed must not be held when its thread goes on."""
-    looking, failures = threading.Event(), []
+    looked, failures = threading.Event(), []
 
     def fill() -> None:
-        while not looking.is_set():
+        while not looked.is_set():
             try:
                 tuple(i for i in range(30))
             except SystemError as error:
@@ -269,7 +270,7 @@ def test_a_look_at_all_objects_disturbs_no_other_thread() -> None:
     try:
         found = [python_functions.all_functions() for _ in range(5)]
     finally:
-        looking.set()
+        looked.set()
         thread.join()
         sys.setswitchinterval(interval)
     assert not failures
@@ -279,12 +280,12 @@ def test_a_look_at_all_objects_disturbs_no_other_thread() -> None:
 
 
 def test_whoever_checks_while_another_thread_looks_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    loaded, begun, done = python_functions.Loaded(), threading.Event(), threading.Event()
+    loaded, begun = python_functions.Loaded(), threading.Event()
     everything = python_functions.all_functions
 
     def slowly() -> list[FunctionType]:
         begun.set()
-        done.wait(timeout=1)
+        time.sleep(1)
         return everything()
 
     monkeypatch.setattr(python_functions, "all_functions", slowly)
