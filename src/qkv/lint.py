@@ -17,10 +17,10 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
-from itertools import combinations, pairwise
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +32,10 @@ from proctor.examining.exercise import Question
 from proctor.examining.mutate import Survey, survey
 from proctor.examining.tensor_file import read, write
 from proctor.examining.weights import REASONS
+from proctor.forbid.replace import Withheld
 from proctor.forbid.scan import hidden_calls
 from proctor.inside.inputs import Replay, drawing
-from proctor.inside.observe import observe
+from proctor.inside.observe import Observation, observe
 from proctor.inside.warmup import meta_kernels, stub_compiler
 from proctor.marking import probe_pickle
 from qkv import exercises
@@ -81,11 +82,13 @@ def run(names: list[str] | None = None, salts: int = SALTS, jobs: int | None = N
     workers = min(jobs or os.cpu_count() or 1, len(chosen) or 1)  # a new chapter has no exercise yet
     context = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork
     with ProcessPoolExecutor(workers, context, like_a_grader) as pool:
+        freshness = pool.submit(what_is_stale, sorted({exercises.chapter_of(name) for name in chosen}))
         waiting = pool.map(lint_named, chosen, [salts] * len(chosen))
         bar = tqdm(
             waiting, total=len(chosen), desc="lint", unit="exercise", leave=False, disable=not sys.stderr.isatty()
         )
         findings = list(bar)
+        stale, said = freshness.result()
     print(HEADER)
     for finding in findings:
         print(finding.row())
@@ -94,8 +97,14 @@ def run(names: list[str] | None = None, salts: int = SALTS, jobs: int | None = N
             print(f"{finding.exercise}: {complaint}")
     bad = sum(bool(f.complaints) for f in findings)
     print(f"{len(findings) - bad} of {len(findings)} exercises are in order.")
-    stale = build(sorted({exercises.chapter_of(name) for name in chosen}), check=True)
+    print("\n".join(said))
     return 1 if bad or stale else 0
+
+
+def what_is_stale(stems: list[str]) -> tuple[int, list[str]]:
+    """What `qkv build --check` says of these chapters: 0 if nothing is stale, and its lines."""
+    said: list[str] = []
+    return build(stems, check=True, say=said.append), said
 
 
 def expand(name: str) -> list[Question]:
@@ -124,6 +133,25 @@ def lint_named(name: str, salts: int) -> Finding:
     return finding
 
 
+class EachMistakeOnce(Examiner):
+    """Runs a mistake of the course once, although two ask for it: the check on these inputs, and the one that has them
+    as its other inputs."""
+
+    def __init__(self, exercise: Exercise, salt: str, pairs: bool) -> None:
+        super().__init__(exercise, salt, pairs)
+        self._known = {mistake.implementation for mistake in exercise.misconceptions.values()}
+        self._seen: dict[Any, dict[str, Observation]] = {}
+
+    def observations(
+        self, implementation: Any, withheld: Withheld | None = None, seconds: float | None = None
+    ) -> dict[str, Observation]:
+        if implementation not in self._known:  # an answer is another one with other parts
+            return super().observations(implementation, withheld, seconds)
+        if implementation not in self._seen:
+            self._seen[implementation] = super().observations(implementation)
+        return self._seen[implementation]
+
+
 def lint(exercise: Exercise, salts: int = SALTS, answers: Path | None = None) -> Finding:
     """Everything that can be found out about one exercise.
 
@@ -132,10 +160,10 @@ def lint(exercise: Exercise, salts: int = SALTS, answers: Path | None = None) ->
         answers: the folder of kept answers; the repository's own unless said.
     """
     finding = Finding(exercise.name, len(exercise.probes), len(exercise.misconceptions))
-    finding.complaints += [*form(exercise), *unstarted_stub(exercise)]
-    examiners = [Examiner(exercise, f"salt {n}" if n else "", pairs=n < PAIRS) for n in range(salts)]
-    for examiner, following in pairwise(examiners):
-        examiner.other_inputs = following  # instead of a set of its own: half as much to run
+    examiners = [EachMistakeOnce(exercise, f"salt {n}" if n else "", pairs=n < PAIRS) for n in range(salts)]
+    for n, examiner in enumerate(examiners if salts > 1 else ()):
+        examiner.other_inputs = examiners[(n + 1) % salts]  # instead of a set of its own: half as much to run
+    finding.complaints += [*form(exercise), *unstarted_stub(exercise, examiners[0])]
     finding.complaints += together(behaviour(exercise, examiner) for examiner in examiners)
     finding.complaints += proof_by_answers(exercise, examiners, answers or Course.here().root / "tests" / "answers")
     if salts > 1:
@@ -275,7 +303,7 @@ def headings(source: Path) -> set[str]:
     }
 
 
-def unstarted_stub(exercise: Exercise) -> Iterator[str]:
+def unstarted_stub(exercise: Exercise, examiner: Examiner) -> Iterator[str]:
     """The student's starting point must be recognised as such."""
     module = sys.modules[exercise.reference.__module__]
     stub = definition(Path(inspect.getfile(module)), exercise.name).stub
@@ -283,7 +311,7 @@ def unstarted_stub(exercise: Exercise) -> Iterator[str]:
     label = f"<stub of {exercise.name}>"
     linecache.cache[label] = (len(stub), None, stub.splitlines(keepends=True), label)  # a verdict quotes the line
     exec(compile(stub, label, "exec"), namespace)
-    result = Examiner(exercise).examine(namespace[exercise.name])
+    result = examiner.examine(namespace[exercise.name])
     if result.state != "not_started":
         yield f"the stub is {result.state}, expected not_started: {result.message}"
 
@@ -307,14 +335,14 @@ def behaviour(exercise: Exercise, examiner: Examiner) -> Iterator[str]:
             yield f"{mistake.name} is diagnosed as {' + '.join(found) or None}{told}"
 
 
-def proof_by_answers(exercise: Exercise, examiners: list[Examiner], folder: Path) -> Iterator[str]:
+def proof_by_answers(exercise: Exercise, examiners: Sequence[Examiner], folder: Path) -> Iterator[str]:
     """Every kept right answer passes under every salt, every wrong one fails, and is always told the same."""
-    there = {answer.kind for answer in kept(folder) if answer.exercise == exercise.name}
+    answers = [answer for answer in kept(folder) if answer.exercise == exercise.name]
     for kind in ("right", "wrong"):
-        if kind not in there:
+        if not any(answer.kind == kind for answer in answers):
             place = f"tests/answers/{exercises.chapter_of(exercise.name)}/{kind}/"
             yield f"no {kind} answer is kept: write one, as a student would, into {place}"
-    for answer in (a for a in kept(folder) if a.exercise == exercise.name):
+    for answer in answers:
         with contextlib.redirect_stdout(io.StringIO()):
             results = [judged(exercise.name, answer.implementation, examiner) for examiner in examiners[:PAIRS]]
             glances = [glance(exercise.name, answer.implementation, examiner) for examiner in examiners[PAIRS:]]

@@ -5,7 +5,8 @@
 runs the cells of a solved edition with `QKV_DEVICE=standin`, as a GPU would see them. What a GPU refuses is refused: an
 operation whose tensors are in two places, numbers drawn with the other place's generator, a NumPy array of what is not
 in the processor's memory. Numbers are not in question here, so trainings are cut to a few steps and seeds; what did not
-run is printed as JSON.
+run is printed as JSON. Without a name it reads them, each with its steps and seeds, from its input, and answers one by
+one, each in a fork of its own: what takes long to import is imported once.
 """
 
 from __future__ import annotations
@@ -273,5 +274,21 @@ def on_the_cpu(value: Any) -> bool:
     return any(isinstance(tensor, Tensor) and tensor.device == CPU for tensor in tensors)
 
 
+def answer(path: str, *shorter: int) -> None:
+    print(json.dumps(run(Path(path).resolve(), Shorter(*shorter))), file=sys.__stdout__, flush=True)
+
+
+def serve() -> None:
+    """Answer each line of the input, a list as JSON, with a line."""
+    import matplotlib.pyplot  # noqa: F401 # what cells import, but for ours, which looks at the device that is set
+
+    for line in sys.stdin:
+        if os.fork() == 0:
+            answer(*json.loads(line))
+            os._exit(0)
+        if status := os.wait()[1]:
+            print(json.dumps({"the run": f"ended with status {status}"}), flush=True)
+
+
 if __name__ == "__main__":
-    print(json.dumps(run(Path(sys.argv[1]).resolve(), Shorter(*map(int, sys.argv[2:])))), file=sys.__stdout__)
+    answer(sys.argv[1], *map(int, sys.argv[2:])) if sys.argv[1:] else serve()

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -46,14 +47,22 @@ WHOLE_TRAININGS = {
 DEVICE_ERRORS = ("TwoPlaces", "NotImplementedError", "TypeError", "AttributeError", "AssertionError")
 
 
+@pytest.fixture(scope="module")
+def stand_in() -> Iterator[subprocess.Popen[str]]:
+    """A process that runs editions on the stand-in: a line in, a line out."""
+    env = {**os.environ, "OMP_NUM_THREADS": "1", "MPLBACKEND": "agg"}
+    command = [sys.executable, HERE.with_name("stand_in.py")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env) as process:
+        yield process
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.name)
-def test_every_cell_runs_on_another_device(chapter: Chapter) -> None:
-    cut = [str(number) for number in CUT.get(chapter.stem, ())]
-    command = [sys.executable, HERE.with_name("stand_in.py"), chapter.solved, *cut]
-    run = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
-    assert run.returncode == 0, run.stderr
-    faults = json.loads(run.stdout.splitlines()[-1])
+def test_every_cell_runs_on_another_device(chapter: Chapter, stand_in: subprocess.Popen[str]) -> None:
+    assert stand_in.stdin is not None
+    assert stand_in.stdout is not None
+    print(json.dumps([str(chapter.solved), *CUT.get(chapter.stem, ())]), file=stand_in.stdin, flush=True)
+    faults = json.loads(stand_in.stdout.readline())
     known = WHOLE_TRAININGS.get(chapter.stem, set())
     assert {cell: why for cell, why in faults.items() if cell not in known or why.startswith(DEVICE_ERRORS)} == {}
 

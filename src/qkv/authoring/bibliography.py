@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 PLACE = "book/references.bib"
@@ -28,13 +29,16 @@ class Citation:
 
 def citations(root: Path) -> dict[str, Citation]:
     """What can be cited, by key."""
-    from pybtex.database import parse_file
-
     path = root / PLACE
-    if not path.is_file():
-        return {}
+    return citations_of(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
+@cache  # the same for every chapter
+def citations_of(bibtex: str) -> dict[str, Citation]:
+    from pybtex.database import parse_string
+
     found = {}
-    for key, entry in parse_file(str(path), bib_format="bibtex").entries.items():
+    for key, entry in parse_string(bibtex, bib_format="bibtex").entries.items():
         people = entry.persons["author"]
         names = [
             " ".join(str(part) for part in person.rich_prelast_names + person.rich_last_names) for person in people

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 Names = frozenset[str] | None  # of a module; None: all of them
@@ -30,7 +31,7 @@ class Reached:
     """What is reached of one module."""
 
     path: Path
-    statements: list[Statement]
+    statements: tuple[Statement, ...]
     chosen: set[int] = field(default_factory=set)
 
     def add(self, names: Names) -> Iterator[Request]:
@@ -78,13 +79,14 @@ def reach(texts: Iterable[str], whole: Iterable[str], find: Callable[[str], Path
     return found
 
 
-def statements(text: str) -> list[Statement]:
+@cache  # all chapters reach the same modules
+def statements(text: str) -> tuple[Statement, ...]:
     """The statements of a text, each import on its own; none if it cannot be parsed (a cell with a magic)."""
     try:
         tree = ast.parse(text)
     except SyntaxError:
-        return []
-    return [part for node in tree.body if not _is_docstring(node) for part in _parts(node)]
+        return ()
+    return tuple(part for node in tree.body if not _is_docstring(node) for part in _parts(node))
 
 
 def _is_docstring(node: ast.stmt) -> bool:

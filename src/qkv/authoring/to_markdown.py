@@ -10,6 +10,7 @@ import posixpath
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 
 from qkv.authoring.bibliography import PLACE, Citation
 from qkv.course import AuthoringError, Chapter
@@ -65,17 +66,9 @@ class Plain:
 
     def number_equations(self, text: str) -> None:
         """Give each labelled equation the number that the page gives it. Call it for all cells first."""
-        for piece in _pieces(text.splitlines()):
-            label = None
-            if isinstance(piece, Directive):
-                label = piece.options.get("label") if piece.name == "math" else None
-                if piece.name != "math":
-                    self.number_equations("\n".join(piece.body))
-            elif piece[0] == "math" and (end := MATH_END.search(piece[1][-1])):
-                label = end["label"]
-            if label:
-                own = [n for n in self.equations.values() if n.startswith(f"{self.chapter.number}.")]
-                self.equations[label] = f"{self.chapter.number}.{len(own) + 1}"
+        for label in labels(text):
+            own = [n for n in self.equations.values() if n.startswith(f"{self.chapter.number}.")]
+            self.equations[label] = f"{self.chapter.number}.{len(own) + 1}"
 
     def lower(self, text: str, first_line: int = 1) -> str:
         """The same text for JupyterLab. `first_line` is where it begins in the chapter, for messages."""
@@ -193,6 +186,21 @@ class Plain:
         return f"{path}#{anchor}" if anchor else path
 
 
+@cache  # every chapter asks for those of all others
+def labels(text: str) -> tuple[str, ...]:
+    """The labels of the equations in a text, in order."""
+    found: list[str] = []
+    for piece in _pieces(text.splitlines()):
+        if isinstance(piece, Directive) and piece.name != "math":
+            found += labels("\n".join(piece.body))
+        elif isinstance(piece, Directive):
+            found += [piece.options["label"]] if piece.options.get("label") else []
+        elif piece[0] == "math" and (end := MATH_END.search(piece[1][-1])) and end["label"]:
+            found.append(end["label"])
+    return tuple(found)
+
+
+@cache
 def anchors(text: str) -> dict[str, str]:
     """The headings of a chapter: MyST's anchor -> JupyterLab's."""
     from myst_parser.mdit_to_docutils.base import default_slugify

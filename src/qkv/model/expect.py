@@ -48,35 +48,48 @@ class Bound(NamedTuple):
 
 
 Spec = str | tuple[str, ...]
+MOST = 10_000  # calls that a function remembers
 
 
 def expects(**specs: Spec) -> Callable[[F], F]:
-    """Check the named arguments of a function or method against their specs on every call."""
+    """Check the named arguments of a function or method against their specs on every call.
+
+    A training makes the same call thousands of times. So a function remembers of each call that was in order what the
+    checks looked at, and a call that looks the same is not checked again.
+    """
 
     def decorate(function: F) -> F:
-        signature = inspect.signature(function)
-        unknown = set(specs) - set(signature.parameters)
+        arguments = Arguments(function)
+        unknown = set(specs) - set(arguments.signature.parameters)
         if unknown:
             raise TypeError(f"{function.__name__} has no argument {', '.join(sorted(unknown))}")
         owner = function.__qualname__.removesuffix(".forward").removesuffix(".__init__").rpartition(".")[2]
         builds = function.__name__ == "__init__"
+        in_order: set[tuple[Any, ...]] = set()
 
         @wraps(function)
         def checked(*args: Any, **kwargs: Any) -> Any:
             try:
-                given = signature.bind(*args, **kwargs)
+                given = arguments.of(args, kwargs)
             except TypeError:
                 return function(*args, **kwargs)  # Python's own words: which argument of which function is missing
-            given.apply_defaults()
-            numbers = {name: value for name, value in given.arguments.items() if is_integer(value)}
+            numbers = {name: value for name, value in given.items() if is_integer(value)}
             module = args[0] if args and isinstance(args[0], nn.Module) else None
             built = {} if builds else getattr(module, "_built_with", {})
-            bound = {name: Bound(size, "which it was built with") for name, size in built.items()}
-            bound |= {name: Bound(value, f"as the argument {name} says") for name, value in numbers.items()}
-            call = Call(owner, bound)
-            for name, spec in specs.items():
-                if given.arguments[name] is not None:
-                    call.check(name, given.arguments[name], spec)
+            looks = (
+                *[looked_at(given[name], spec) for name, spec in specs.items()],
+                tuple(numbers.items()),
+                tuple(built.items()),
+            )
+            if looks not in in_order:
+                bound = {name: Bound(size, "which it was built with") for name, size in built.items()}
+                bound |= {name: Bound(value, f"as the argument {name} says") for name, value in numbers.items()}
+                call = Call(owner, bound)
+                for name, spec in specs.items():
+                    if given[name] is not None:
+                        call.check(name, given[name], spec)
+                if len(in_order) < MOST:
+                    in_order.add(looks)
             result = function(*args, **kwargs)
             if module is not None and builds:
                 module._built_with = numbers  # type: ignore[assignment]
@@ -85,6 +98,40 @@ def expects(**specs: Spec) -> Callable[[F], F]:
         return cast(F, checked)
 
     return decorate
+
+
+class Arguments:
+    """The arguments of a function: which of them has which value in a call."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.signature = inspect.signature(function)
+        several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+        named = [p for p in self.signature.parameters.values() if p.kind not in several]
+        self.names = {p.name for p in named}
+        self.in_order = [p.name for p in named if p.kind is not p.KEYWORD_ONLY]
+        self.defaults = {p.name: p.default for p in named if p.default is not p.empty}
+
+    def of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """Name -> value; TypeError if Python would refuse the call."""
+        given = self.defaults | dict(zip(self.in_order, args, strict=False)) | kwargs
+        all_named = len(args) <= len(self.in_order) and given.keys() == self.names
+        if all_named and kwargs.keys().isdisjoint(self.in_order[: len(args)]):
+            return given
+        bound = self.signature.bind(*args, **kwargs)  # can do this for every call, in ten times the time
+        bound.apply_defaults()
+        return bound.arguments
+
+
+def looked_at(value: Any, spec: Spec) -> Any:
+    """All that a check of this spec asks of a value: two values with the same are both in order, or neither is."""
+    if isinstance(spec, tuple):
+        both = isinstance(value, tuple | list) and len(value) == len(spec)
+        return tuple(map(looked_at, value, spec)) if both else type(value)
+    if spec.startswith("needs "):
+        return bool(value)
+    if isinstance(value, Tensor):
+        return looked_at(value.item(), spec) if spec == "above 0" and value.dim() == 0 else (value.shape, value.dtype)
+    return (type(value), value) if isinstance(value, int | float) else type(value)
 
 
 class Call:

@@ -327,7 +327,8 @@ def test_the_fingerprint_follows_the_modules_that_a_chapter_reaches(tiny: Course
         "exercises/tiny.py": "from qkv.model.earlier import thing\nfrom qkv.exercises import find\n",
         "exercises/__init__.py": "",
         "exercises/second.py": "",
-        "model/earlier.py": "",
+        "model/earlier.py": "from qkv.model.expect import expects\n",
+        "model/expect.py": "",
         "model/later.py": "",
         "../proctor/examining/result.py": "",
         "checking.py": "",
@@ -349,6 +350,8 @@ def test_the_fingerprint_follows_the_modules_that_a_chapter_reaches(tiny: Course
     notebook = solved_edition(tiny, chapter(tiny), read(chapter(tiny), tiny))
     before = fingerprint(chapter(tiny), notebook)
     (source / "model" / "later.py").write_text("x = 1\n", "utf-8")
+    assert fingerprint(chapter(tiny), notebook) == before
+    (source / "model" / "expect.py").write_text("expects = 1\n", "utf-8")  # what refuses bad input computes nothing
     assert fingerprint(chapter(tiny), notebook) == before
     (source / "model" / "earlier.py").write_text("def unrelated():\n    return thing\n", "utf-8")
     assert fingerprint(chapter(tiny), notebook) == before  # nothing here uses it

@@ -244,3 +244,53 @@ def test_a_size_that_has_to_divide_another():
         "grouped: cache[0] has shape (4, 5, 3), so group is 4, which does not divide head = 6. Use one of 1, 2, 3, 6."
     )
     refuses(ValueError, words, grouped, torch.randn(6, 3), (torch.randn(4, 5, 3), torch.randn(4, 5)))
+
+
+def test_a_call_that_looks_like_one_that_was_in_order_is_not_checked_again(monkeypatch):
+    q, k = torch.randn(3, 11), torch.randn(4, 11)
+    scores(q, k)
+    monkeypatch.delattr("qkv.model.expect.Call.check")
+    scores(q + 1, k=k + 1)
+    with pytest.raises(AttributeError, match="check"):
+        scores(q, k.double())
+
+
+def test_a_call_that_was_in_order_lets_no_other_one_through():
+    q, k, mask = torch.randn(3, 7), torch.randn(4, 7), torch.ones(3, 4).bool()
+    scores(q, k, mask)
+    refuses(TypeError, "scores: q is int64, expected a floating dtype. Use q.float().", scores, q.long(), k, mask)
+    words = "scores: mask has shape (4, 3), which does not broadcast to (..., query, key) = (3, 4)."
+    refuses(ValueError, words, scores, q, k, mask.T)
+    cut(torch.zeros(2, 3, dtype=torch.int64), 1)
+    words = "cut: length is True, expected an integer that is not negative."
+    refuses(ValueError, words, cut, torch.zeros(2, 3, dtype=torch.int64), True)
+    cooled(torch.tensor(1.0))
+    refuses(ValueError, "cooled: temperature is -1.0, expected a number above 0.", cooled, torch.tensor(-1.0))
+    paired(torch.ones(3), torch.ones(4), False)
+    words = "paired: causal is True, which needs query = key; here query is 3 and key is 4."
+    refuses(ValueError, words, paired, torch.ones(3), torch.ones(4), True)
+    pair = torch.randn(2, 5, 4), torch.randn(2, 5)
+    grouped(torch.randn(6, 4), pair)
+    words = "grouped: cache holds 3, expected a tuple of 2 tensors."
+    refuses(ValueError, words, grouped, torch.randn(6, 4), (*pair, pair[1]))
+    Projection(6)(torch.randn(5, 6))
+    words = (
+        "Projection: x has shape (5, 6), so d_model = 6; expected d_model = 8, which it was built with. "
+        "x is (..., seq, d_model)."
+    )
+    refuses(ValueError, words, Projection(8), torch.randn(5, 6))
+
+
+def test_arguments_are_those_of_python():
+    @expects(x="n", width="positive")
+    def f(x: Tensor, *more: int, width: int = 3) -> int:
+        return width + len(more)
+
+    assert [f(torch.ones(2)), f(torch.ones(2), width=1), f(torch.ones(2), 7, 7), f(x=torch.ones(2))] == [3, 1, 5, 3]
+    refuses(ValueError, "f: width is 0, expected a positive integer.", f, torch.ones(2), 7, width=0)
+    for args, kwargs, words in [
+        ((torch.ones(3, 7),), {"q": 1, "k": 2}, "scores() got multiple values for argument 'q'"),
+        ((1, 2, 3, 4), {}, "scores() takes from 2 to 3 positional arguments but 4 were given"),
+        ((1, 2), {"masc": 3}, "scores() got an unexpected keyword argument 'masc'"),
+    ]:
+        refuses(TypeError, words, scores, *args, **kwargs)
