@@ -139,11 +139,11 @@ def test_your_part_of_an_earlier_chapter_is_yours_in_the_student_edition(chapter
     earlier = {name for other in CHAPTERS if other.number < chapter.number for name in exercised(other)}
 
     def imported(path: Path) -> dict[str, set[str]]:
-        """Module -> what the notebook's cells take from it."""
+        """Module -> what the notebook's cells take from it, under the names that they give it."""
         cells = [cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
         found: dict[str, set[str]] = {}
         for node in (node for cell in cells for node in ast.walk(ast.parse(cell)) if isinstance(node, ast.ImportFrom)):
-            found.setdefault(node.module or "", set()).update(alias.name for alias in node.names)
+            found.setdefault(node.module or "", set()).update(alias.asname or alias.name for alias in node.names)
         return found
 
     student, solved = imported(chapter.student), imported(chapter.solved)
