@@ -8,6 +8,7 @@ examining   one answer: what an exercise is, whether an answer agrees with the r
     tensor_file such a file, read with distrust
     compare     do two observations agree?
     diagnose    the verdict, and which mistake it is
+    remembering the same for a class: each verdict is found once
     result      the one result; `report` renders it
     mutate      the proof of an exercise: small damages to the reference are noticed
 marking     one submission: which answers it has, how they are run, what comes of each

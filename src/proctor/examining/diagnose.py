@@ -219,37 +219,53 @@ class Examiner:
     ) -> tuple[Misconception, ...]:
         candidates = self._candidates(seen, agrees)
         if candidates and again is not None:
-            other, known = self.other_inputs, {name: Known(observation) for name, observation in again.items()}
-            there = {n: n in known and other.expected[n].same(known[n]) for n in agrees}
-            candidates = other.confirmed(candidates, known, there)
+            other, names = self.other_inputs, self.told_by(agrees)
+            known = {name: Known(again[name]) for name in names if name in again}
+            there = {name: other.expected[name].same(known[name]) for name in known}
+            candidates = other.confirmed(candidates, known, there, names) if len(known) == len(names) else []
         return self._only(candidates, seen, agrees)
 
+    def told_by(self, agrees: Mapping[str, bool]) -> list[str]:
+        """The probes by which mistakes are told apart: those of values, or all if the answer's values are all right,
+        since then only properties can tell."""
+        probes = self.exercise.counted()
+        values = [name for name, probe in probes.items() if probe.kind == "value"]
+        return list(probes) if all(agrees[name] for name in values) else values
+
+    def confirming(self, result: Result) -> list[str]:
+        """The probes of `other_inputs` that a mistake which was recognised has to explain as well."""
+        return self.told_by({name: name != result.probe for name in self.exercise.counted()})
+
     def confirmed(
-        self, candidates: list[tuple[Misconception, ...]], seen: Answered, agrees: Mapping[str, bool]
+        self,
+        candidates: list[tuple[Misconception, ...]],
+        seen: Answered,
+        agrees: Mapping[str, bool],
+        names: list[str],
     ) -> list[tuple[Misconception, ...]]:
-        """Those that explain what was seen on these inputs too."""
-        if set(seen) != set(self.exercise.probes):
-            return []
-        return [c for c in candidates if any(self.explains(c, seen, agrees, stops=stops) for stops in (False, True))]
+        """Those that explain what these probes saw on these inputs too."""
+        return [
+            c for c in candidates if any(self.explains(c, seen, agrees, names, stops=stops) for stops in (False, True))
+        ]
 
     def _only(
         self, candidates: list[tuple[Misconception, ...]], seen: Answered, agrees: Mapping[str, bool]
     ) -> tuple[Misconception, ...]:
         """The one candidate, or the one that explains the properties as well."""
         if len(candidates) > 1:
-            candidates = [c for c in candidates if self.explains(c, seen, agrees, properties=True)] or candidates
+            names = list(self.exercise.counted())
+            candidates = [c for c in candidates if self.explains(c, seen, agrees, names)] or candidates
         return candidates[0] if len(candidates) == 1 else ()
 
     def _candidates(self, seen: Answered, agrees: Mapping[str, bool]) -> list[tuple[Misconception, ...]]:
         known = list(self.exercise.misconceptions.values())
-        alone: list[tuple[Misconception, ...]] = [(m,) for m in known if self.explains((m,), seen, agrees)]
+        names = self.told_by(agrees)
+        alone: list[tuple[Misconception, ...]] = [(m,) for m in known if self.explains((m,), seen, agrees, names)]
         if alone:
             return alone
-        pairs = self._pairs(seen, agrees) if self.pairs else []
-        return pairs or [(m,) for m in known if self.explains((m,), seen, agrees, stops=True)]
-
-    def _pairs(self, seen: Answered, agrees: Mapping[str, bool]) -> list[tuple[Misconception, ...]]:
-        return [pair for pair in self._possible_pairs if self.explains(pair, seen, agrees)]
+        possible = self._possible_pairs if self.pairs else []
+        pairs: list[tuple[Misconception, ...]] = [p for p in possible if self.explains(p, seen, agrees, names)]
+        return pairs or [(m,) for m in known if self.explains((m,), seen, agrees, names, stops=True)]
 
     @cached_property
     def _possible_pairs(self) -> list[tuple[Misconception, Misconception]]:
@@ -267,26 +283,22 @@ class Examiner:
         mistakes: tuple[Misconception, ...],
         seen: Answered,
         agrees: Mapping[str, bool],
-        properties: bool = False,
+        names: list[str],
         stops: bool = False,
     ) -> bool:
-        """Do these mistakes do what the answer did, on every value probe?
+        """Do these mistakes do what the answer did, on every one of these probes?
 
         Args:
-            properties: these count too. They do anyway where the answer's values are all right, since then only they
-                can tell.
             stops: pass over probes on which the answer raised an exception, as long as most have values.
         """
-        probes = list(self.exercise.counted().values())
-        values = [p for p in probes if p.kind == "value"]
-        if not properties and not all(agrees[p.name] for p in values):
-            probes = values
+        probes = [self.exercise.probes[name] for name in names]
         if stops:
             with_values = [p for p in probes if seen[p.name].values is not None]
             if len(with_values) <= len(probes) / 2:
                 return False
             probes = with_values
-        probes.sort(key=lambda p: agrees[p.name])  # first where the answer is wrong: there most mistakes differ from it
+        # first what has been run before, then where the answer is wrong: there most mistakes differ from it
+        probes.sort(key=lambda p: (_key(mistakes, p) not in self._mistakes, agrees[p.name]))
         if not all(self.mistaken(mistakes, p).same(seen[p.name]) for p in probes):
             return False
         return any(self._tells(seen[p.name], self.mistaken(mistakes, p), agrees[p.name]) for p in probes)
@@ -299,7 +311,7 @@ class Examiner:
 
     def mistaken(self, mistakes: tuple[Misconception, ...], probe: Probe) -> Known:
         """What a mistake, or two together, do under a probe; run when first needed."""
-        key = (" + ".join(m.name for m in mistakes), probe.name)
+        key = _key(mistakes, probe)
         if key not in self._mistakes:
             wrong = mistakes[0].implementation if len(mistakes) == 1 else self.exercise.both(*mistakes)
             with drawing(Replay(self.draws)):
@@ -327,7 +339,7 @@ class Examiner:
         with fresh_state():
             candidates = self._candidates(*here)
             if candidates:
-                candidates = self.other_inputs.confirmed(candidates, *there)
+                candidates = self.other_inputs.confirmed(candidates, *there, self.told_by(here[1]))
             return tuple(m.name for m in self._only(candidates, *here))
 
     def _both_inputs(self) -> tuple[Examiner, Examiner]:
@@ -444,6 +456,10 @@ class Examiner:
         """What the reference returns under a probe, in words."""
         with drawing(Replay(self.draws)):
             return last_return(probe.function, self.exercise.reference)
+
+
+def _key(mistakes: tuple[Misconception, ...], probe: Probe) -> tuple[str, str]:
+    return " + ".join(mistake.name for mistake in mistakes), probe.name
 
 
 def how_it_ended(raised: Raised) -> Explanation:

@@ -56,9 +56,17 @@ def look_up(families: Iterable[Family]) -> None:
 
 
 class Blocker:
-    """Takes away families of operators, and gives them back."""
+    """Takes away families of operators, and gives them back.
 
-    def __init__(self) -> None:
+    Args:
+        lingers: the kernels that a block took away stay away until the next block, which often takes the same, or until
+            `take_away`. For a process in which nothing but such blocks runs: to replace kernels takes as long as some
+            probes.
+    """
+
+    def __init__(self, lingers: bool = False) -> None:
+        self.lingers = lingers
+        self.libraries: dict[Family, list[Any]] = {}  # what is away, and how to get it back
         self.called: list[str] = []
         self.watch: Watch | None = None
 
@@ -88,20 +96,11 @@ class Blocker:
     def without(self, families: Sequence[Family], withheld: Withheld | None = None) -> Iterator[None]:
         """Inside the block calls of these families, and of what is withheld, raise `Forbidden` or are noted."""
         self.called = []
-        if not families and not withheld:
+        if not self.lingers and not families and not withheld:
             yield
             return
-        libraries: dict[str, Any] = {}
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # torch warns once that a kernel is replaced: that is the point
-                for family in families:
-                    for operator, theirs in replacements(family):
-                        refuse = self._refusal(family.names(operator))
-                        for space, name, backend in theirs:
-                            if space not in libraries:
-                                libraries[space] = torch._C._dispatch_library("IMPL", space, "", __name__, 1)
-                            libraries[space].impl(name, backend, refuse)
+            self.take_away(families)
             with refusing(families, self._refusal), watching(families, withheld or {}) as self.watch:
                 try:
                     yield
@@ -109,5 +108,27 @@ class Blocker:
                     self._take_note(self.watch)
         finally:
             self.watch = None
-            for library in libraries.values():
+            if not self.lingers:
+                self.take_away(())
+
+    def take_away(self, families: Sequence[Family]) -> None:
+        """Replace the kernels of these families from now on, and give back those of all others."""
+        for family in [family for family in self.libraries if family not in families]:
+            for library in self.libraries.pop(family):
                 library.reset()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch warns once that a kernel is replaced: that is the point
+            for family in families:
+                if family not in self.libraries:
+                    self._replace(family)
+
+    def _replace(self, family: Family) -> None:
+        libraries: dict[str, Any] = {}
+        self.libraries[family] = []
+        for operator, theirs in replacements(family):
+            refuse = self._refusal(family.names(operator))
+            for space, name, backend in theirs:
+                if space not in libraries:
+                    libraries[space] = torch._C._dispatch_library("IMPL", space, "", __name__, 1)
+                    self.libraries[family].append(libraries[space])
+                libraries[space].impl(name, backend, refuse)

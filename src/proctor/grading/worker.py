@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from proctor.examining.diagnose import Examiner
+from proctor.examining.remembering import RememberingExaminer
 from proctor.examining.result import Explanation, Result
 from proctor.examining.weights import Weigher
 from proctor.grading.journal import GradedSubmission
@@ -74,7 +75,7 @@ def prepared(plan: Plan) -> tuple[Assignment, dict[str, Examiner]]:
 
 def examiners_of(assignment: Assignment, salt: str) -> dict[str, Examiner]:
     """One examiner per exercise that is answered by code."""
-    return {exercise.name: Examiner(exercise, salt) for exercise in assignment.of_code}
+    return {exercise.name: RememberingExaminer(exercise, salt) for exercise in assignment.of_code}
 
 
 @lru_cache(maxsize=1)

@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import chain
 from typing import TypeVar
 
 import torch
@@ -160,12 +161,14 @@ def seeded(module: Module, dtype: torch.dtype = torch.float32) -> Module:
     Matrices keep the scale of what passes through them; gains (`*norm*.weight`, `gamma`) scatter around 1, other
     vectors around 0.
     """
-    module.to(dtype)
+    if any(t.dtype != dtype for t in chain(module.parameters(), module.buffers())):  # `to` is slow, even for nothing
+        module.to(dtype)
+    parameters = dict(module.named_parameters())
     source = _source.get(None)
     if isinstance(source, Replay):
-        source.must_know(dict(module.named_parameters()))
+        source.must_know(parameters)
     with torch.no_grad():
-        for name, parameter in module.named_parameters():
+        for name, parameter in parameters.items():
             values = normal(*parameter.shape, seed=f"parameter {name}", dtype=torch.float64)
             if parameter.dim() >= 2:
                 values = values / math.sqrt(parameter.shape[-1])

@@ -68,12 +68,22 @@ class Observation:
     printed: str = ""  # as far as somebody listened
 
 
-def observe(probe: Callable[[Any], Mapping[str, Any]], implementation: Any) -> Observation:
-    """Run the probe on the implementation; nothing that student code raises gets out."""
-    with warnings.catch_warnings(record=True) as warned:
+def _heard() -> tuple[Any, ...]:
+    """The filters under which warnings of what is deprecated are heard, and no others."""
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for category in (DeprecationWarning, FutureWarning, PendingDeprecationWarning):
             warnings.simplefilter("always", category)
+        return tuple(warnings.filters)
+
+
+HEARD = _heard()
+
+
+def observe(probe: Callable[[Any], Mapping[str, Any]], implementation: Any) -> Observation:
+    """Run the probe on the implementation; nothing that student code raises gets out."""
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.filters[:] = HEARD  # type: ignore[index]
         try:
             seen = probe(implementation)
             values = {str(name): plain(value, name) for name, value in seen.items()}
@@ -95,11 +105,7 @@ def fresh_state() -> Iterator[None]:
     state, own = torch.default_generator.get_state(), random.getstate()
     numpy = sys.modules.get("numpy")
     theirs = numpy.random.get_state() if numpy is not None else None
-    _set(True, torch.float32, torch.device("cpu"), False, False, "highest", 1000 if depth < 1000 else depth)
-    torch.default_generator.manual_seed(0)
-    random.seed(0)
-    if numpy is not None:
-        numpy.random.seed(0)
+    refresh_state()
     try:
         yield
     finally:
@@ -108,6 +114,15 @@ def fresh_state() -> Iterator[None]:
         random.setstate(own)
         if numpy is not None:
             numpy.random.set_state(theirs)
+
+
+def refresh_state() -> None:
+    """Set all this as a new interpreter has it."""
+    _set(True, torch.float32, torch.device("cpu"), False, False, "highest", max(1000, sys.getrecursionlimit()))
+    torch.default_generator.manual_seed(0)
+    random.seed(0)
+    if (numpy := sys.modules.get("numpy")) is not None:
+        numpy.random.seed(0)
 
 
 def _set(
@@ -145,12 +160,12 @@ def plain(value: Any, name: str = "result") -> Tensor:
     if isinstance(value, Tensor):
         if value.numel() * value.element_size() > LARGEST:
             raise NotATensor(f"{name} has {value.numel():,} entries, which is more than any answer here needs.")
-        if value.device.type == "meta":  # no numbers there: the shape is what there is to see
+        if value.is_meta:  # no numbers there: the shape is what there is to see
             return torch.tensor(value.shape, dtype=torch.int64)
         if value.layout != torch.strided:
             raise NotATensor(f"{name} is not a dense tensor (layout {value.layout}).")
         value = value.detach().as_subclass(Tensor)
-        if value.device.type != "cpu":
+        if not value.is_cpu:
             value = value.cpu()
         if value.is_conj() or value.is_neg():  # a view that only says so
             value = value.resolve_conj().resolve_neg()

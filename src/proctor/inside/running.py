@@ -31,7 +31,7 @@ from proctor.forbid import Family
 from proctor.forbid.replace import Blocker
 from proctor.inside.inputs import Replay, drawing
 from proctor.inside.memory_importer import MemoryImporter
-from proctor.inside.observe import Observation, Raised, describe, fresh_state, observe
+from proctor.inside.observe import Observation, Raised, describe, fresh_state, observe, refresh_state
 from proctor.inside.stub_modules import Inert, InertModules, Missing
 from proctor.inside.watching import SEE, OutOfPatience, Recorder, patience
 
@@ -121,27 +121,29 @@ def run_job(
         interruptible: somebody is at the keyboard: a KeyboardInterrupt is theirs, and ends it all.
     """
     everything = tuple(dict.fromkeys(family for families in job.forbid.values() for family in families))
-    with fresh_state(), blocker.without(everything):  # from the first cell on
-        errors, notes = run_cells(
-            job.cells, names, withheld={name.partition(".")[0] for name in job.modules}, interruptible=interruptible
-        )
-        defined = [n for n in job.exercises if callable(names.get(n)) and not isinstance(names[n], Missing)]
-        called = blocker.taken()
-    loaded(Loaded(defined, errors, notes, called))
-    implementations = {name: names[name] for name in defined}
-    for name, module in job.stand_ins.items():
-        names[name] = getattr(importlib.import_module(module), name)
-    # those that forbid the same beside each other: taking something away costs as much as a few probes
-    for families, neighbours in groupby(implementations, lambda exercise: tuple(job.forbid.get(exercise, ()))):
-        with blocker.without(families):
-            for exercise in neighbours:
-                with drawing(Replay(draws.get(exercise, {}))), fresh_state():
-                    for probe in job.exercises[exercise]:
-                        begin(exercise, probe)
-                        seen = look(probes[exercise][probe], implementations[exercise], interruptible)
-                        called = blocker.taken()
-                        observed(Observation(seen.values, seen.raised, called, seen.deprecated) if called else seen)
-    run_versions(job, probes, draws, blocker, names, begin, observed, interruptible)
+    with fresh_state():
+        with blocker.without(everything):  # from the first cell on
+            errors, notes = run_cells(
+                job.cells, names, withheld={name.partition(".")[0] for name in job.modules}, interruptible=interruptible
+            )
+            defined = [n for n in job.exercises if callable(names.get(n)) and not isinstance(names[n], Missing)]
+            called = blocker.taken()
+        loaded(Loaded(defined, errors, notes, called))
+        implementations = {name: names[name] for name in defined}
+        for name, module in job.stand_ins.items():
+            names[name] = getattr(importlib.import_module(module), name)
+        # those that forbid the same beside each other: taking something away costs as much as a few probes
+        for families, neighbours in groupby(implementations, lambda exercise: tuple(job.forbid.get(exercise, ()))):
+            with blocker.without(families):
+                for exercise in neighbours:
+                    refresh_state()
+                    with drawing(Replay(draws.get(exercise, {}))):
+                        for probe in job.exercises[exercise]:
+                            begin(exercise, probe)
+                            seen = look(probes[exercise][probe], implementations[exercise], interruptible)
+                            called = blocker.taken()
+                            observed(replace(seen, called=called) if called else seen)
+        run_versions(job, probes, draws, blocker, names, begin, observed, interruptible)
 
 
 def run_versions(
@@ -163,15 +165,15 @@ def run_versions(
                 if version.exercise != exercise:
                     continue
                 recorder = Recorder()
-                with fresh_state():
-                    implementation = edited(job.cells, version, names, recorder)
-                    for probe in job.exercises[key]:
-                        begin(key, probe)
-                        recorder.clear()
-                        seen = look_patiently(probes[exercise][probe], implementation, interruptible)
-                        seen = recorder.observation() if version.watched else seen
-                        called = blocker.taken()
-                        observed(replace(seen, called=called) if called else seen)
+                refresh_state()
+                implementation = edited(job.cells, version, names, recorder)
+                for probe in job.exercises[key]:
+                    begin(key, probe)
+                    recorder.clear()
+                    seen = look_patiently(probes[exercise][probe], implementation, interruptible)
+                    seen = recorder.observation() if version.watched else seen
+                    called = blocker.taken()
+                    observed(replace(seen, called=called) if called else seen)
                 names.clear()
                 names.update(before)
 

@@ -26,6 +26,9 @@ from proctor.inside import frames, landlock, rlimits, seccomp
 
 # the child's only descriptors besides the standard ones: one for each time that it may be asked
 CHANNELS = tuple(range(3, 3 + frames.TIMES))
+# After so many children the class is a large one. What takes half a second and makes each child some 20 ms faster is
+# done then: a small class need not wait for it, and no class loses more than about that.
+FEW = 25
 
 
 def run(control: socket.socket, boot: Mapping[str, Any]) -> None:
@@ -36,7 +39,7 @@ def run(control: socket.socket, boot: Mapping[str, Any]) -> None:
         _load(boot)
         stock = json.loads(_receive(control))
         child, later = _prepare(boot, stock, _receive(control), _receive(control))
-        _freeze(boot)
+        _settle(boot)
         gc.enable()
     except BaseException:
         message = traceback.format_exc()[-4000:].encode("utf-8", "replace")
@@ -121,23 +124,21 @@ def _load(boot: Mapping[str, Any]) -> None:
 
 def _prepare(
     boot: Mapping[str, Any], stock: Mapping[str, Any], probes: bytes, draws: bytes
-) -> tuple[Callable[[Sequence[int]], None], Callable[[], None]]:
+) -> tuple[Callable[[Sequence[int]], None], Mapping[int, Callable[[], None]]]:
     """Make the stock ready for children to share. Returns what a child does with its channels, and what there is to do
-    once the first has gone."""
+    after so many of them."""
     import cloudpickle
 
     from proctor.forbid import Family, replace
     from proctor.inside import harness, protocol, stub_modules
-    from proctor.inside.warmup import rehearsal
+    from proctor.inside.warmup import memory, rehearsal
 
     functions = cloudpickle.loads(probes)
     table = protocol.nested(*protocol.decode(draws, max_header=1 << 30, max_tensors=1 << 30))
     bounds = boot["limits"]
     forbid = {name: [Family.from_json(parts) for parts in families] for name, families in stock["forbid"].items()}
-    if "rehearsal" in boot["warm"]:
-        rehearsal.rehearse(functions, table, bounds, stock["public_modules"], forbid, stock["rehearsal"])
-    blocker = replace.Blocker()
-    families = {family for families in forbid.values() for family in families}
+    blocker = replace.Blocker(lingers=True)
+    families = tuple(dict.fromkeys(family for families in forbid.values() for family in families))
     replace.look_up(families)
     filtered = boot["tier"] != "limits"
     if filtered:
@@ -147,7 +148,6 @@ def _prepare(
         mapped = rlimits.mapped_bytes()
         return mapped + bounds["memory_mb"] * rlimits.MB if mapped else 0
 
-    stub_modules.forget()
     roof = highest()
     if not filtered and sys.platform == "linux":
         import ctypes
@@ -168,17 +168,16 @@ def _prepare(
         except BaseException as error:
             channel.send(frames.FAULT, repr(error).encode("utf-8", "replace"))
             return
-        channel.send(frames.READY)
         for channel in map(harness.Channel, CHANNELS):
             try:
-                harness.run(channel, blocker, functions, table, bounds)
+                harness.run(channel, blocker, functions, table, bounds, greeting=channel.descriptor == CHANNELS[0])
             except BaseException as error:
                 report = {"reason": "harness", "detail": f"{type(error).__name__}: {error}"[:500]}
                 channel.send(frames.STOP, frames.to_json(report))
             channel.close()
 
-    def later() -> None:
-        """Load what torch's Python may ask for on the meta device: half as large as torch, and the first submission,
+    def after_the_first() -> None:
+        """Load what parts of torch ask for that some answers use: half as large as torch itself. The first submission,
         which often is the only one, need not wait for it."""
         nonlocal roof
         if "preload" in boot["warm"]:
@@ -186,14 +185,31 @@ def _prepare(
                 __import__("sympy")
             replace.look_up(families)
             roof = highest()
-            _freeze(boot)
+            _settle(boot)
 
-    return child, later
+    def after_a_few() -> None:
+        """What takes half a second, and pays in a large class alone."""
+        nonlocal roof
+        if "rehearsal" in boot["warm"]:
+            blocker.take_away(())
+            rehearsal.rehearse(functions, table, bounds, stock["public_modules"], forbid, stock["rehearsal"])
+            blocker.take_away(families)  # as it is when a child runs its cells
+            stub_modules.forget()
+        if "large_pages" in boot["warm"]:
+            memory.use_large_pages()
+        roof = highest()
+        _settle(boot)
+
+    return child, {1: after_the_first, FEW: after_a_few}
 
 
-def _freeze(boot: Mapping[str, Any]) -> None:
-    """Keep all that is there out of later collections, garbage as well: a collection writes to the pages that it
-    looks at, and a child pays for every page that is written to."""
+def _settle(boot: Mapping[str, Any]) -> None:
+    """Let no child write to what is there: neither what it allocates, nor a garbage collection, which writes to the
+    pages that it looks at."""
+    from proctor.inside.warmup import memory
+
+    if "gaps" in boot["warm"]:
+        memory.take_gaps()
     if "freeze" in boot["warm"]:
         gc.freeze()
 
@@ -232,10 +248,13 @@ def _alone(descriptors: Sequence[int], parent: int) -> None:
 
 
 def serve(
-    control: socket.socket, child: Callable[[Sequence[int]], None], sweep: Callable[[], None], later: Callable[[], None]
+    control: socket.socket,
+    child: Callable[[Sequence[int]], None],
+    sweep: Callable[[], None],
+    later: Mapping[int, Callable[[], None]],
 ) -> None:
-    """One child at a time, until the other side hangs up. After the first there is time for what can be done later."""
-    had_one = False
+    """One child at a time, until the other side hangs up; after so many of them, what can be done later."""
+    count = 0
     while True:
         try:
             command, descriptors, _, _ = socket.recv_fds(control, 1, len(CHANNELS))
@@ -260,9 +279,9 @@ def serve(
             control.sendall(frames.STATUS.pack(*ending))
         except OSError:
             return
-        if not had_one:
-            had_one = True
-            later()
+        count += 1
+        if count in later:
+            later[count]()
 
 
 def _watch(pid: int, control: socket.socket) -> tuple[int, int, float]:

@@ -215,6 +215,7 @@ class SubmissionMarker:
         names: Sequence[str],
         draws: Draws | None = None,
         complete: Complete | None = None,
+        probes: Mapping[str, Sequence[str]] | None = None,
     ) -> Run:
         limit = self.runner.limits.seconds
         if self.used >= PATIENCE * limit or self.used_by_clock >= PATIENCE_BY_CLOCK * limit:
@@ -222,7 +223,7 @@ class SubmissionMarker:
         began = monotonic()
         # on other inputs only a name is confirmed
         run = self.runner.run(
-            self.job(given, names),
+            self.job(given, names, probes),
             draws,
             owner=self,
             counts=draws is None,
@@ -233,12 +234,16 @@ class SubmissionMarker:
         self.used_by_clock += monotonic() - began
         return run
 
-    def job(self, given: Circumstances, names: Sequence[str]) -> Job:
-        """All that runs when these answers do."""
+    def job(self, given: Circumstances, names: Sequence[str], probes: Mapping[str, Sequence[str]] | None = None) -> Job:
+        """All that runs when these answers do.
+
+        Args:
+            probes: exercise -> those that are asked for, if not all.
+        """
         slice_ = self.slice(given.file, *names)
         return Job(
             cells=[Cell("setup", self.assignment.setup), *slice_.cells()],
-            exercises={name: list(self.examiners[name].exercise.probes) for name in names},
+            exercises=probes or {name: list(self.examiners[name].exercise.probes) for name in names},
             forbid={name: self.examiners[name].exercise.forbid for name in names},
             modules={**self.assignment.modules, **self._their_modules(slice_), **given.modules},
             inert=self.assignment.inert,
@@ -258,7 +263,9 @@ class SubmissionMarker:
                 groups.setdefault(id(given), []).append(name)
         for names in groups.values():
             given = self.seen[names[0]][0]
-            run = self._run(given, names, {name: self.examiners[name].other_inputs.draws for name in names})
+            draws = {name: self.examiners[name].other_inputs.draws for name in names}
+            probes = {name: self.examiners[name].confirming(self.results[name]) for name in names}
+            run = self._run(given, names, draws, probes=probes)
             for name in names:
                 seen, again = self.seen[name][1], run.outcomes.get(name, {})
                 self.results[name] = self.examiners[name].verdict(seen, self.results[name].seconds, again)

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 HOME = Path(__file__).resolve().parents[1]
 INSIDE = ("inside", "forbid")  # packages; the rest of proctor, and all of the course, stays outside
 PRELOAD = (
-    "numpy", "torch.nn.functional", "torch.func", "torch.fft", "torch.linalg", "torch.distributions", "torch.optim",
+    "numpy.random", "torch.nn.functional", "torch.func", "torch.fft", "torch.linalg", "torch.distributions",
+    "torch.optim", "torch.utils._device",  # which torch loads when it is asked for its default device
     "dataclasses", "decimal", "fractions", "heapq", "statistics", "string", "unittest.mock",
 )  # fmt: skip
 ENVIRONMENT = {
@@ -86,13 +87,15 @@ class Zygote:
         self.peak_kb = 0  # its own memory, which a child's starts from
 
     def gone(self) -> bool:
-        return self.has_spoken(0)  # it never speaks unasked: this is the end of the stream
+        """Has the process that was started ended, or the stream? It never speaks unasked.
+
+        Both are asked: a process that was ended while its walls were built may leave one behind that holds the stream.
+        """
+        return (self.handle >= 0 and _readable(self.handle, 0)) or self.has_spoken(0)
 
     def has_spoken(self, seconds: float) -> bool:
         """Whether there is something to receive from it, or it died, within that time."""
-        waiting = select.poll()  # select() knows only the first thousand descriptors
-        waiting.register(self.control, select.POLLIN)
-        return bool(waiting.poll(max(seconds, 0) * 1000))
+        return _readable(self.control.fileno(), seconds)
 
     def receive(self, count: int, seconds: float) -> bytes | None:
         """Exactly `count` bytes, or None if it died or did not answer in time."""
@@ -139,6 +142,13 @@ class Zygote:
             return self.log.read()[-2000:].decode("utf-8", "replace").strip()
         except (OSError, ValueError):
             return ""
+
+
+def _readable(descriptor: int, seconds: float) -> bool:
+    """Whether there is something to read, or the end, within that time."""
+    waiting = select.poll()  # select() knows only the first thousand descriptors
+    waiting.register(descriptor, select.POLLIN)
+    return bool(waiting.poll(max(seconds, 0) * 1000))
 
 
 class _Launcher:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from proctor.inside import frames, protocol
@@ -14,6 +15,7 @@ from proctor.inside.frames import Garbage, clean
 from proctor.inside.observe import Observation, Raised
 
 MOST_ERRORS = 40  # cells whose errors are kept
+SMALL = 8192  # bytes of an observation that is remembered; nearly all are smaller
 
 
 @dataclass(frozen=True)
@@ -99,19 +101,29 @@ def take_definitions(report: Mapping[str, Any], asked: Mapping[str, Sequence[str
 
 
 def take_observation(payload: bytes, running: tuple[str, str], run: Run) -> None:
-    """What the probe saw that was said to be running; a note says what it raised, and what it called."""
-    values, note = protocol.decode(payload)
+    """What the probe saw that was said to be running."""
+    observation = _known_observation(payload) if len(payload) <= SMALL else observation_of(payload)
     exercise, probe = running
     if not probe:
         raise Garbage("about no probe")
     seen = run.outcomes.setdefault(exercise, {})
     if probe in seen:
         raise Garbage("a second answer to the same probe")
+    seen[probe] = observation
+
+
+def observation_of(payload: bytes) -> Observation:
+    """An observation from its bytes; a note says what was raised, and what was called."""
+    values, note = protocol.decode(payload)
     if note is None:
-        seen[probe] = Observation(values)
-    elif isinstance(note, dict):
-        raised = None if note.get("raised") is None else _raised(note["raised"])
-        called, deprecated = _texts(note.get("called"), 20, 200), _texts(note.get("deprecated"), 3, 300)
-        seen[probe] = Observation(values if raised is None else None, raised, called, deprecated)
-    else:
+        return Observation(values)
+    if not isinstance(note, dict):
         raise Garbage("a note has names")
+    raised = None if note.get("raised") is None else _raised(note["raised"])
+    called, deprecated = _texts(note.get("called"), 20, 200), _texts(note.get("deprecated"), 3, 300)
+    return Observation(values if raised is None else None, raised, called, deprecated)
+
+
+# In a class the same bytes come again and again: they are read once, and give one object, by which a verdict that was
+# given before is known (`proctor.examining.remembering`).
+_known_observation = lru_cache(maxsize=8192)(observation_of)

@@ -294,3 +294,21 @@ def test_whoever_checks_while_another_thread_looks_waits_for_it(monkeypatch: pyt
     begun.wait()
     assert loaded.named_by(MULTIHEAD)  # and not the nothing that is known while it looks
     warm_up.join()
+
+
+def test_what_lingers_stays_away_until_the_next_block():
+    blocker = Blocker(lingers=True)
+    try:
+        blocker.take_away([SOFTMAX])
+        with pytest.raises(Forbidden):
+            torch.softmax(X, -1)
+        kept = blocker.libraries[SOFTMAX]
+        with blocker.without([SOFTMAX, LAYER_NORM]), pytest.raises(Forbidden):
+            F.layer_norm(X, (4,))
+        assert blocker.libraries[SOFTMAX] is kept, "it was replaced before"
+        with blocker.without([]):
+            torch.softmax(X, -1)
+        assert blocker.libraries == {}
+    finally:
+        blocker.take_away([])
+    F.layer_norm(torch.softmax(X, -1), (4,))

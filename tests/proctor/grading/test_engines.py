@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from proctor.grading.engines import local
-from proctor.grading.engines.local import Local
+from proctor.grading.engines.local import Local, WorkerProcess
 from proctor.grading.grade import grade_class, salt_of
 from proctor.grading.journal import GradedSubmission
 from proctor.grading.worker import Plan
@@ -53,6 +53,18 @@ def test_local_workers_mark_everybody_and_leave_nothing_behind(plan: Plan, room:
     assert {result.state for result in found["student0"]} == {"passed"}
     assert found["student1"][0].misconceptions == ("tripled",)
     assert descendants() <= before
+
+
+def test_a_worker_has_its_next_submission_before_its_answer_is_noted(
+    plan: Plan, room: list[Submission], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[str] = []
+    give = WorkerProcess.give
+    monkeypatch.setattr(WorkerProcess, "give", lambda self, task: (given.append(task.student), give(self, task)))
+    answers = Local(1)(plan, room)
+    next(answers)
+    assert len(given) == 2
+    assert len(students(answers)) == len(room) - 1
 
 
 def test_nobody_to_mark(plan: Plan) -> None:

@@ -49,6 +49,8 @@ class Local:
                     assert task is not None
                     answer = worker.take()
                     if answer is not None:
+                        if waiting:
+                            worker.give(waiting.popleft())  # it goes on while the answer is noted
                         yield answer
                         continue
                     workers[workers.index(worker)] = WorkerProcess(plan)

@@ -8,15 +8,18 @@ preload         import what answers usually import (`sandbox.launch.PRELOAD`)
 stub_compiler   leave torch's compiler out until somebody asks for it
 meta_kernels    on the meta device use torch's own kernels, not their Python versions
 rehearsal       do what a child would do for the first time, in the zygote
+gaps            take the free places of the heap, so that a child's tensors lie together on pages of its own
+large_pages     gather what is there in pages of 2 MB: there is less to note when a child begins and ends
 freeze          keep what is there out of later garbage collections, which would write to its pages
 kept            ask a child several times instead of forking others (`sandbox.sandbox`)
+ahead           fork the next child as soon as the last one has ended, while its results are judged (the same)
 """
 
 from __future__ import annotations
 
 import os
 
-TRICKS = ("preload", "stub_compiler", "meta_kernels", "rehearsal", "freeze", "kept")
+TRICKS = ("preload", "stub_compiler", "meta_kernels", "rehearsal", "gaps", "large_pages", "freeze", "kept", "ahead")
 VARIABLE = "PROCTOR_WARM"
 
 
