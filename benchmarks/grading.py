@@ -16,6 +16,7 @@ from proctor.inside.warmup import TRICKS, VARIABLE
 
 SHOWN = 6  # verdicts that are named
 BOTH = (1, 2)  # processes
+SMALL = 20  # submissions of a small class, of which the start takes most
 INTRODUCTION = """\
 A class of notebooks with {exercises} exercises each (chapters 01–03): {right} right programs and {wrong} with a classic
 mistake, which one student in seven makes, each spelled by dice in the words of another student. Of {students} notebooks
@@ -27,7 +28,7 @@ API (`otter.api.grade_submission`, one Python process for all notebooks) and `ot
 cell per exercise in a kernel, without a sandbox. Otter's documented way for a class is `otter grade`, several
 containers at once; it needs Docker and was not measured. Two processes of nbgrader or otter have half of the class
 each, and share nothing. Start and reports are counted for all. Their time for one submission does not depend on how
-many there are, so that {theirs} of them stand for {students}; a large class pays for `qkv grade`'s start once.
+many there are, so that {theirs} of them stand for any class; `qkv grade` pays for its start once.
 """
 WHOSE_TESTS = """\
   (All wrong answers are mistakes that `qkv grade` knows. The tests for the other two are ours, not theirs: they
@@ -42,17 +43,17 @@ def section(home: Path, students: int, their_students: int, rounds: int) -> list
     Args:
         home: where environments and classes go.
         students: graded by qkv.
-        their_students: graded by nbgrader and otter, which take their time, and by qkv once more.
+        their_students: graded by nbgrader and otter, which take their time.
         rounds: of everything, since a machine has faster and slower minutes.
     """
     large = classroom.make(fresh(home / "class"), students)
-    small = classroom.make(fresh(home / "small"), their_students)
+    small = classroom.make(fresh(home / "small"), SMALL)
     measured: dict[tuple[str, int, int], Row] = {}
     floors, uploads, imports = [], [], []
     for _ in range(rounds):
         for jobs in BOTH:
             add(measured, graded(large, home, jobs, students))
-            add(measured, graded(small, home, jobs, their_students))
+            add(measured, graded(small, home, jobs, SMALL))
             for tool in theirs.TOOLS:
                 add(measured, with_their_tool(tool, home, their_students, jobs))
         floors.append(ours.floor())
@@ -87,7 +88,7 @@ def section(home: Path, students: int, their_students: int, rounds: int) -> list
             + " | ".join(ratio(measured, tool, jobs, size, their_students) for tool in theirs.TOOLS)
             + " |"
             for jobs in BOTH
-            for size in (students, their_students)
+            for size in (students, SMALL)
         ),
         "",
         f"- Two workers have {alone.each / pair.each:.2f} × the throughput of one.",
