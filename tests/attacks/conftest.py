@@ -18,7 +18,6 @@ import pytest
 
 from proctor import Examiner, Result
 from proctor.inside.running import Cell, Job
-from proctor.inside.warmup import TRICKS
 from proctor.marking.probe_pickle import dumps
 from proctor.sandbox import Limits, Run, Sandbox, describe, launch
 from qkv.exercises import of_chapter
@@ -114,8 +113,6 @@ def exam(request: pytest.FixtureRequest, examined: dict[str, Examiner]) -> Itera
         "draws": {name: x.draws for name, x in examined.items()},
         "limits": LIMITS,
         "tier": tier,
-        # no child that waits for the next run: whoever is there after one is a process that an attack left
-        "warm": frozenset(TRICKS) - {"ahead"},
     }
     launch.PRELOAD = ("numpy",)  # attacks do not train: their sandboxes start soon
     other = who == "ordinary user" and os.geteuid() == 0

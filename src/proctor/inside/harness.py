@@ -92,19 +92,8 @@ def unpack_job(data: bytes) -> tuple[Job, Draws | None]:
     return job, None if note["draws"] is None else protocol.nested(tensors, note["draws"])
 
 
-def run(
-    channel: Channel,
-    blocker: Blocker,
-    probes: Probes,
-    draws: Draws,
-    limits: Mapping[str, Any],
-    greeting: bool = False,
-) -> None:
-    """Receive a job, run it, send what was seen.
-
-    Args:
-        greeting: say that the job has come, before anything of it runs.
-    """
+def run(channel: Channel, blocker: Blocker, probes: Probes, draws: Draws, limits: Mapping[str, Any]) -> None:
+    """Receive a job, run it, send what was seen."""
 
     def flood() -> NoReturn:
         channel.send(frames.STOP, frames.to_json({"reason": "output"}))
@@ -120,8 +109,6 @@ def run(
         channel.hold(frames.OBSERVED, pack(in_words(seen, limits["memory_mb"]), limits["frame_bytes"]))
 
     job, others = channel.job()
-    if greeting:
-        channel.send(frames.READY)
     bring_back([*(cell.source for cell in job.cells), *job.modules.values()])
     began = time.process_time()
     output = Output(limits["kept_output"], limits["output_bytes"], flood)

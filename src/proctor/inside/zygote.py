@@ -168,9 +168,10 @@ def _prepare(
         except BaseException as error:
             channel.send(frames.FAULT, repr(error).encode("utf-8", "replace"))
             return
+        channel.send(frames.READY)
         for channel in map(harness.Channel, CHANNELS):
             try:
-                harness.run(channel, blocker, functions, table, bounds, greeting=channel.descriptor == CHANNELS[0])
+                harness.run(channel, blocker, functions, table, bounds)
             except BaseException as error:
                 report = {"reason": "harness", "detail": f"{type(error).__name__}: {error}"[:500]}
                 channel.send(frames.STOP, frames.to_json(report))

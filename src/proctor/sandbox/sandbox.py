@@ -54,7 +54,7 @@ class Child:
         owner: for whom it is kept.
         taught: a run in it held parts of the reference.
         seconds: processor time of its runs so far.
-        greeted: it has said that it is confined and has its job.
+        greeted: it has said that it is confined.
     """
 
     channels: list[socket.socket]
@@ -125,7 +125,6 @@ class Sandbox:
         self._busy = False  # a child may still be alive; its status has not come
         self._used = 0.0  # processor time of the last child whose status came
         self._child: Child | None = None  # the one that runs, or is kept
-        self._next: Child | None = None  # begun as soon as the last one had ended, for nobody yet
 
     def __enter__(self) -> Self:
         return self
@@ -139,25 +138,19 @@ class Sandbox:
 
     def close(self) -> None:
         """End the zygote and everything in it."""
-        for child in (self._child, self._next):
-            if child is not None:
-                child.hang_up()
-        self._child = self._next = None
+        self.dismiss()
         zygote, self._zygote, self._busy = self._zygote, None, False
         if zygote is not None:
             zygote.end()
 
     def dismiss(self) -> None:
-        """Let the process go that was kept, if one was. Another is begun in its place once it has ended: it will be
-        ready when the next submission has been read."""
+        """Let the process go that was kept, if one was."""
         if self._child is None:
             return
         self._child.hang_up()
         self._child = None
         with suppress(_ZygoteGone):  # found out when its status is asked for
             self._command(frames.END_IT)  # whatever it is doing; if it ended by itself, the order is ignored
-            if "ahead" in self._walls.warm:
-                self._next = self._begin_child()
 
     @property
     def pid(self) -> int | None:
@@ -222,7 +215,7 @@ class Sandbox:
         return Run(stopped=Stopped("sandbox", "The sandbox itself was ended while this code ran, twice."))
 
     def _ready(self) -> None:
-        """Have a live zygote without a child, but for one that is begun for the next."""
+        """Have a live zygote without a child."""
         self.dismiss()
         if self._zygote is not None and self._busy:
             try:
@@ -235,17 +228,10 @@ class Sandbox:
             self._zygote = launch(self._walls, self._stock)
 
     def _new_child(self, owner: object) -> Child:
-        """A new process, in which no other submission was."""
-        self._ready()
-        child, self._next = self._next or self._begin_child(), None
-        child.owner = owner
-        self._busy = True
-        return child
-
-    def _begin_child(self) -> Child:
         """A new process, which makes itself ready and waits for a job."""
+        self._ready()
         pairs = [socket.socketpair() for _ in range(frames.TIMES)]
-        child = Child([ours for ours, _ in pairs])
+        child = Child([ours for ours, _ in pairs], owner)
         try:
             self._command(frames.RUN, [theirs.fileno() for _, theirs in pairs])
         except _ZygoteGone:
@@ -254,6 +240,7 @@ class Sandbox:
         finally:
             for _, theirs in pairs:
                 theirs.close()
+        self._busy = True
         return child
 
     def _command(self, command: bytes, descriptors: Sequence[int] = ()) -> None:
@@ -290,7 +277,6 @@ class Sandbox:
             reader.send(frames.frame(frames.JOB, order.job))
             if greeting:
                 self._greet(reader)
-                greeting = False
             self._read(reader, order, run)
         except Late:
             run.stopped = self._late(seconds, reader.running)
@@ -300,8 +286,6 @@ class Sandbox:
             detail = f"What came back was not an answer of the test harness ({error})."
             run.stopped = Stopped("garbage", detail, *reader.running)
         except Ended:
-            if greeting:  # it ended while it waited for its job: no doing of this submission's
-                raise _ZygoteGone from None
             if self._zygote.has_spoken(GRACE):
                 run.stopped = self._stop_from_status(self._status(), seconds, reader.running)
             else:
@@ -312,7 +296,7 @@ class Sandbox:
         return run
 
     def _greet(self, reader: Reader) -> None:
-        """The first frame of a process: it is confined, and has its job. No student code ran yet, so it is true."""
+        """The first frame of a process. No student code is there yet, so it is true."""
         kind, payload = next(reader.frames())
         if kind == frames.FAULT:
             raise Fault(f"a run could not be confined: {payload.decode('utf-8', 'replace')[:500]}")

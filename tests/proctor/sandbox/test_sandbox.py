@@ -14,12 +14,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 import torch
 
 from proctor import Examiner
-from proctor.inside import frames, warmup
+from proctor.inside import frames
 from proctor.inside.running import Cell, Job
 from proctor.marking.probe_pickle import dumps
 from proctor.sandbox import Fault, Limits, Refused, Sandbox, describe, launch
@@ -79,25 +78,10 @@ def children(pid: int) -> set[int]:
 
 
 def zygote(box: Sandbox) -> int:
-    """The process that forks: the one that was started, or the innermost one that it started, above a child that waits
-    for the next run."""
+    """The process that forks: the one that was started, or the innermost one that it started."""
     box.start()  # waits for the end of the last run
-    if box._next is not None:
-        assert wait_until(lambda: bool(waiting_child(box)))
-        return psutil.Process(*waiting_child(box)).ppid()
     below = children(box.pid)
-    return innermost(below) if below else box.pid
-
-
-def waiting_child(box: Sandbox) -> list[int]:
-    """The process that was begun for the next run; none yet, while the zygote does what it does after the first."""
-    shells = {"bubblewrap": 2}.get(box.tier, 0)  # processes above the zygote
-    below = children(box.pid)
-    return [innermost(below)] if len(below) > shells else []
-
-
-def innermost(among: set[int]) -> int:
-    return max(among, key=lambda pid: len(children_above(pid, among)))
+    return max(below, key=lambda pid: len(children_above(pid, below))) if below else box.pid
 
 
 def children_above(pid: int, among: set[int]) -> set[int]:
@@ -383,28 +367,12 @@ def test_a_zygote_that_dies_in_a_sitting_gives_the_submission_a_second_one(box):
     assert wait_until(lambda: not Path(f"/proc/{victim}").exists())
 
 
-def test_the_zygote_has_one_thread_and_one_child_that_waits_when_idle(box):
+def test_the_zygote_has_one_thread_and_no_child_when_idle(box):
     assert passes(box)
     box.start()
     pid = zygote(box)
     assert len(os.listdir(f"/proc/{pid}/task")) == 1
-    assert len(children(pid)) == 1
-
-
-def test_a_child_that_was_ended_while_it_waited_costs_nobody_anything(box):
-    assert passes(box)
-    box.start()
-    (waiting,) = children(zygote(box))
-    os.kill(waiting, signal.SIGKILL)
-    assert passes(box)
-    assert passes(box)
-
-
-def test_who_begins_no_child_ahead_has_none(box):
-    with make(box.tier, warm=frozenset(warmup.TRICKS) - {"ahead"}) as idle:
-        assert passes(idle)
-        assert idle._next is None
-        assert children(zygote(idle)) == set()
+    assert children(pid) == set()
 
 
 @pytest.mark.parametrize("tier", ["bubblewrap", "landlock"])

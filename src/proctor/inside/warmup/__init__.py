@@ -12,14 +12,13 @@ gaps            take the free places of the heap, so that a child's tensors lie 
 large_pages     gather what is there in pages of 2 MB: there is less to note when a child begins and ends
 freeze          keep what is there out of later garbage collections, which would write to its pages
 kept            ask a child several times instead of forking others (`sandbox.sandbox`)
-ahead           fork the next child as soon as the last one has ended, while its results are judged (the same)
 """
 
 from __future__ import annotations
 
 import os
 
-TRICKS = ("preload", "stub_compiler", "meta_kernels", "rehearsal", "gaps", "large_pages", "freeze", "kept", "ahead")
+TRICKS = ("preload", "stub_compiler", "meta_kernels", "rehearsal", "gaps", "large_pages", "freeze", "kept")
 VARIABLE = "PROCTOR_WARM"
 
 
