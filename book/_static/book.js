@@ -3,7 +3,8 @@
 (() => {
   const WIDE = "div.math, div.math mjx-container, div.cell_output, div.pst-scrollable-table-container";
   const reach = () => {
-    for (const element of document.querySelectorAll(WIDE)) {
+    // the theme looks at code as well, but once: before all fonts have come, and while some of it is folded
+    for (const element of document.querySelectorAll(`${WIDE}, pre`)) {
       if (element.scrollWidth > element.clientWidth + 1) element.tabIndex = 0;
       else element.removeAttribute("tabindex");
     }
@@ -18,6 +19,7 @@
   };
   window.addEventListener("load", look);
   window.addEventListener("resize", look);
+  document.fonts.addEventListener("loadingdone", look);
   window.addEventListener("toggle", look, true); // what was folded had no width
   window.addEventListener("scroll", (event) => event.target.matches?.(WIDE) && fade(event.target), true);
 })();

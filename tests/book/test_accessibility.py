@@ -97,6 +97,16 @@ def test_what_scrolls_sideways_can_be_reached(phone: Offline) -> None:
     page.wait_for_function("document.querySelectorAll('div.math [tabindex=\"0\"]').length > 0")
 
 
+def test_code_that_a_late_font_makes_wide_can_be_reached(phone: Offline) -> None:
+    page = phone.open("book/chapters/08_transformer.html")
+    page.add_style_tag(content="pre { font-size: 200% !important }")
+    page.evaluate("document.fonts.dispatchEvent(new Event('loadingdone'))")
+    wide = page.evaluate("""[...document.querySelectorAll('pre')]
+      .filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.tabIndex)""")
+    assert wide
+    assert set(wide) == {0}
+
+
 def test_search_is_all_keyboard(offline: Offline) -> None:
     page = offline.open("book/index.html")
     page.keyboard.press("Control+k")
