@@ -64,7 +64,7 @@ def test_the_reference_before_an_exercise_holds_nothing_of_it(sample: Any) -> No
     assert "bump" not in second.reference_before("bump")
 
 
-def test_what_a_process_saw_of_the_reference_helps_in_no_later_sitting(mark: Any, sample: Any) -> None:
+def test_what_a_process_saw_of_the_reference_helps_in_no_later_run(mark: Any, sample: Any) -> None:
     thief = """
 import builtins
 from sample_parts.lines import shifted as loot

@@ -187,7 +187,7 @@ def test_an_optimizer_and_a_compiled_function_work(box):
     assert EXAMINER.verdict(seen.outcomes["affine"]).state == "passed", seen
 
 
-def test_unseeded_draws_are_the_same_in_every_sitting(box):
+def test_unseeded_draws_are_the_same_in_every_run(box):
     source = "import random, numpy, torch\nprint(random.random(), numpy.random.rand(), torch.rand(1))\n"
     first, second = (run_in(box, source + RIGHT).output for _ in range(2))
     assert first == second != ""
@@ -246,7 +246,7 @@ def test_a_process_that_is_dismissed_is_gone(box):
         "import torch; torch.exp = None",
     ],
 )
-def test_what_a_submission_left_in_its_process_cannot_spoil_its_next_sitting(box, source):
+def test_what_a_submission_left_in_its_process_cannot_spoil_its_next_run(box, source):
     room = "import torch\nassert len(torch.exp(torch.ones(20_000_000)))\n"
     run_in(box, source + "\n" + RIGHT, owner=box)
     again = run_in(box, room + RIGHT, owner=box)
@@ -349,13 +349,13 @@ def test_a_submission_of_many_megabytes_is_not_sent(box):
     assert seen.stopped.detail == "The code is longer than the 4,194,304 characters that are run."
 
 
-def test_a_zygote_that_died_between_sittings_is_replaced(box):
+def test_a_zygote_that_died_between_runs_is_replaced(box):
     assert passes(box)
     os.kill(zygote(box), signal.SIGKILL)
     assert passes(box)
 
 
-def test_a_zygote_that_dies_in_a_sitting_gives_the_submission_a_second_one(box):
+def test_a_zygote_that_dies_in_a_run_gives_the_submission_a_second_one(box):
     box.start()
     victim = zygote(box)
     killer = threading.Timer(0.3, os.kill, (victim, signal.SIGKILL))
@@ -407,7 +407,7 @@ def test_probes_that_cannot_be_loaded_are_a_fault_of_ours():
             box.start()
 
 
-def test_without_trust_there_is_no_sitting_without_walls():
+def test_without_trust_there_is_no_run_without_walls():
     with pytest.raises(Refused):
         Sandbox(b"", tier="limits")
 
