@@ -32,8 +32,8 @@ many there are, so that {theirs} of them stand for any class; `qkv grade` pays f
 """
 WHOSE_TESTS = """\
   (All wrong answers are mistakes that `qkv grade` knows. The tests for the other two are ours, not theirs: they
-  fail a right answer that calls an earlier one which is wrong. `qkv grade` lets it sit again, with a right one
-  in its place.)
+  fail a right answer that calls an earlier one which is wrong. `qkv grade` runs it again, with a right one in its
+  place.)
 """
 
 
