@@ -79,7 +79,7 @@ def same(x: Any, y: Any) -> bool:
     return bool(x == y)
 
 
-def itself(value: Any) -> Any:
+def itself(value: Any, **options: Any) -> Any:
     return value
 
 
@@ -100,6 +100,7 @@ KNOWN: dict[str, dict[str, Any]] = {
         "guard_int": int,
         "guard_size_oblivious": bool,
         "guarding_hint_or_throw": itself,
+        "size_hint": itself,  # torch 2.10 asks for it, 2.13 no longer does
         "statically_known_true": bool,
         "has_guarding_hint": always,
         "is_nested_int": never,
