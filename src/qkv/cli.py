@@ -183,7 +183,9 @@ ROSTER_HELP = "A CSV file with the columns folder,id,name (and login,email): who
     show_default=True,
     help="Seconds of processor time for the answers of one file (by the clock, four times as many).",
 )
-@click.option("--memory", type=click.IntRange(64, 2**20), default=2048, show_default=True, help="Megabytes that they may use.")
+@click.option(
+    "--memory", type=click.IntRange(64, 2**20), default=2048, show_default=True, help="Megabytes that they may use."
+)
 @click.option("--exercises", metavar="A,B", help="Grade these only: exercises by name, chapters by stem.")
 @click.option("--seed", type=int, help="The same seed gives the same grades; inputs are fresh each run without one.")
 @click.option("--no-resume", is_flag=True, help="Grade all again, also what an interrupted run has finished.")
