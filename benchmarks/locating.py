@@ -24,10 +24,10 @@ from proctor.marking.extraction import extract
 from proctor.marking.locating import Locating
 from proctor.marking.submissions import read
 from qkv import exercises
-from qkv.checking import judged_in_process
-from qkv.kept_answers import kept
+from qkv.authoring.write.sample_answers import kept
+from qkv.notebook.checking import judged_in_process
 
-ANSWERS = Path(__file__).resolve().parents[1] / "tests" / "answers"
+ANSWERS = Path(__file__).resolve().parents[1] / "answers"
 SALT = "kept answers"
 
 

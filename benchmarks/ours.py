@@ -34,7 +34,7 @@ def grade(room: Path, out: Path, jobs: int, environment: Mapping[str, str] | Non
 
 UPLOAD = """
 import sys
-from qkv.cli import main
+from qkv.commands.cli import main
 for words in (sys.argv[1:8], sys.argv[8:]):
     try:
         main(words)

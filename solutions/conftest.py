@@ -1,8 +1,8 @@
 """`pytest --nbval solutions/` runs every cell again, as `qkv build` ran it and in nobody's name, on any machine.
 
-nbval compares; what a number may differ by is settled before (`qkv.authoring.measured`). The claims of a cell are then
-held against what it has shown here: each verdict has to be the book's. On another device (`QKV_DEVICE`) or with other
-seeds (`QKV_SEEDS`) other numbers are drawn: there the verdicts alone are compared, by their margins.
+nbval compares; what a number may differ by is settled before (`qkv.authoring.build.measured`). The claims of a cell are
+then held against what it has shown here: each verdict has to be the book's. On another device (`QKV_DEVICE`) or with
+other seeds (`QKV_SEEDS`) other numbers are drawn: there the verdicts alone are compared, by their margins.
 """
 
 import os
@@ -10,9 +10,9 @@ import os
 import nbformat
 import nbval.plugin
 
-from qkv import machine
-from qkv.authoring.claims import Claim
-from qkv.authoring.measured import PICTURES, comparable
+from qkv.authoring.build.claims import Claim
+from qkv.authoring.build.measured import PICTURES, comparable
+from qkv.notebook import machine
 
 os.environ["QKV_PROGRESS"] = "off"
 os.environ.setdefault("OMP_NUM_THREADS", "1")

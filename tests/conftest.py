@@ -66,7 +66,7 @@ def browser() -> Iterator[Browser]:
     """The system's Chromium, without a window; `browser.new_page()` gives a fresh page."""
     from playwright.sync_api import sync_playwright
 
-    from qkv.doctor import chromium
+    from qkv.commands.doctor import chromium
 
     path = chromium()
     if path is None:

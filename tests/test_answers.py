@@ -20,10 +20,10 @@ from proctor.marking.submissions import read
 from proctor.sandbox import Limits, Sandbox
 from qkv import exercises
 from qkv.assignments import assignment
-from qkv.checking import judged, judged_in_process
-from qkv.kept_answers import KeptAnswer, kept
+from qkv.authoring.write.sample_answers import KeptAnswer, kept
+from qkv.notebook.checking import judged, judged_in_process
 
-ANSWERS = Path(__file__).parent / "answers"
+ANSWERS = Path(__file__).parents[1] / "answers"
 SALT = "kept answers"
 FILES = [
     pytest.param(path, list(answers), id=f"{path.parents[1].name}/{path.parent.name}/{path.stem}")
@@ -81,4 +81,4 @@ def test_each_exercise_has_a_right_and_a_wrong_answer(stem: str) -> None:
     asked = {exercise.name for exercise in exercises.chapters()[stem]} - exercises.of_weights().keys()
     for kind in ("right", "wrong"):
         answered = {answer.exercise for answer in found if answer.kind == kind}
-        assert answered == asked, f"see tests/answers/{stem}/{kind}"
+        assert answered == asked, f"see answers/{stem}/{kind}"

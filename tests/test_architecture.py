@@ -29,14 +29,27 @@ RULES = {
     "qkv.model": Rule(ours=("qkv.model",)),
     "qkv.tasks": Rule(ours=("qkv.tasks",), others=("torch", "babel")),
     "qkv.figures": Rule(ours=("qkv.figures",), others=("torch", "matplotlib", "cycler", "numpy", "IPython")),
-    "qkv.trainer": Rule(ours=(), others=("torch", "tqdm")),
-    "qkv.parallel": Rule(ours=("qkv.model",)),
+    "qkv.training": Rule(ours=("qkv.training", "qkv.model"), others=("torch", "tqdm")),
     "qkv.pretrained": Rule(ours=("qkv.pretrained", "qkv.model"), others=("torch", "safetensors", "huggingface_hub")),
     "qkv.course": Rule(ours=("qkv.exercises",), others=("yaml",)),
     "qkv.exercises": Rule(
         ours=("qkv.exercises", "qkv.course", "qkv.model", "qkv.tasks", "proctor"), others=("torch", "yaml")
     ),
-    "qkv.authoring": Rule(ours=("qkv.authoring", "qkv.course", "qkv.exercises"), others=None),
+    "qkv.authoring": Rule(
+        ours=("qkv.authoring", "qkv.course", "qkv.exercises", "qkv.assignments", "qkv.notebook", "proctor"), others=None
+    ),
+    "qkv.notebook": Rule(
+        ours=(
+            "qkv.notebook",
+            "qkv.course",
+            "qkv.exercises",
+            "qkv.assignments",
+            "qkv.model",
+            "proctor",
+            "qkv.authoring.build.definitions",
+        ),
+        others=("torch", "IPython"),
+    ),
     "proctor": Rule(ours=("proctor",), others=None),
 }
 # These exist in the sandbox's child, beside student code: nothing of the trusted side may come with them.
@@ -165,7 +178,7 @@ def test_a_chapter_builds_on_earlier_chapters_only() -> None:
         ("from qkv import exercises", {"qkv.exercises"}),
         ("from ..exercises import find", {"qkv.exercises"}),
         ("def late():\n    from proctor import Exercise", {"proctor"}),
-        ("if True:\n    import qkv.cli", {"qkv.cli"}),
+        ("if True:\n    import qkv.commands.cli", {"qkv.commands.cli"}),
     ],
 )
 def test_the_rule_notices_a_wrong_arrow(line: str, wrong: set[str]) -> None:

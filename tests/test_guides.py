@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from proctor.grading import similarity
 from proctor.sandbox import describe
 from qkv import authoring, check
-from qkv.cli import main
+from qkv.commands.cli import main
 from qkv.exercises import lookup
 
 ROOT = Path(__file__).resolve().parents[1]

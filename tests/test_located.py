@@ -19,10 +19,10 @@ from proctor.marking.extraction import extract
 from proctor.marking.locating import Locating
 from proctor.marking.submissions import File, read
 from qkv import exercises
-from qkv.checking import judged_in_process
-from qkv.kept_answers import KeptAnswer, kept
+from qkv.authoring.write.sample_answers import KeptAnswer, kept
+from qkv.notebook.checking import judged_in_process
 
-ANSWERS = Path(__file__).parent / "answers"
+ANSWERS = Path(__file__).parents[1] / "answers"
 SALTS = ("fresh", "and fresh again")
 ONE_IN = 40  # of the files: the search takes its time
 

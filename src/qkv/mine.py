@@ -1,81 +1,11 @@
-"""Your own parts, as soon as they pass: `from qkv.mine import MultiHeadAttention`.
-
-What you import here is the answer in your notebook if it passes its check now, and ours if not; a line says which.
-"""
+"""Your own parts, as soon as they pass: `from qkv.mine import MultiHeadAttention`."""
 
 from __future__ import annotations
 
-import ast
-import inspect
-from pathlib import Path
 from typing import Any
-
-from proctor.inside.running import Cell, listening, run_cells
-from proctor.marking.answers import Answers
-from proctor.marking.extraction import extract
-from proctor.marking.submissions import read
-from qkv import exercises, places, progress
-from qkv.assignments import SETUP
-from qkv.checking import _examiner, codes_of, judged
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("_") or name not in exercises.of_code():
-        raise AttributeError(f"qkv.mine has the parts that exercises build, and {name} is none of them")
-    notebook = places.notebook(exercises.chapter_of(name))
-    own, ours = _kept(name, notebook), exercises.find(name).reference
-    if own is None:
-        print(f"{name} is ours: there is none of yours that passes in {notebook}.")
-        return ours
-    if missing := sorted(given(ours) - named_in(own)):
-        print(f"{name} is ours: yours passes, but has no {missing[0]}, which its stub has and other chapters ask for.")
-        return ours
-    print(f"{name} is yours, from {notebook}.")
-    return own
+    from qkv.notebook.own_parts import own_part
 
-
-def given(reference: Any) -> set[str]:
-    """The attributes that a class gets in `__init__`, which its stub shows; a function has none."""
-    (definition,) = ast.parse(inspect.getsource(reference)).body
-    made = [part for part in getattr(definition, "body", ()) if getattr(part, "name", "") == "__init__"]
-    attributes = [part for init in made for part in ast.walk(init) if isinstance(part, ast.Attribute)]
-    return {part.attr for part in attributes if isinstance(part.ctx, ast.Store)}
-
-
-def named_in(own: Any) -> set[str]:
-    """Every name that the code of an answer has, and of the classes that it is made from."""
-    classes = own.__mro__ if isinstance(own, type) else [own]
-    return {word for part in classes for code in codes_of(part) for word in code.co_names}
-
-
-_found: dict[str, tuple[object, Any | None]] = {}
-
-
-def _kept(name: str, notebook: str) -> Any | None:
-    """What `passed_in` finds; the same object until a notebook changes, so that what is imported here is of one class
-    with what a part of yours, which imports it as well, is made of."""
-    folder = Path(progress.course_here() or ".") / "notebooks"
-    builds_on = [path for path in sorted(folder.glob("*.ipynb")) if path.name <= notebook]
-    state = [(str(path), path.stat().st_mtime_ns) for path in builds_on]
-    if name not in _found or _found[name][0] != state:
-        _found[name] = state, passed_in(name, notebook)
-    return _found[name][1]
-
-
-def passed_in(name: str, notebook: str) -> Any | None:
-    """The answer that a notebook of this course has, if it passes; None if there is none, or it does not."""
-    course = progress.course_here()
-    path = Path(course or ".") / "notebooks" / notebook
-    if course is None or not path.is_file():
-        return None
-    answers = Answers([extract(read(path.name, path))])
-    if not answers.makes(0, name):
-        return None
-    names: dict[str, Any] = {"__name__": "mine"}
-    with listening():
-        run_cells([Cell("setup", SETUP), *answers.slice(0, (name,)).cells()], names)
-    own = names.get(name)
-    try:
-        return own if callable(own) and judged(name, own, _examiner(name), 10.0).state == "passed" else None
-    except KeyboardInterrupt:  # it takes for ever
-        return None
+    return own_part(name)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from qkv import authoring
+from qkv.authoring.publish.publishing import book
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Request, Route
@@ -25,7 +25,7 @@ def html(tmp_path_factory: pytest.TempPathFactory) -> Path:
         return Path(built).resolve()
     out = tmp_path_factory.mktemp("book")
     said: list[str] = []
-    assert authoring.book(say=said.append, out=out) == 0, "\n".join(said)
+    assert book(say=said.append, out=out) == 0, "\n".join(said)
     return out / "_build" / "html"
 
 

@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlparse
 import pytest
 from bs4 import BeautifulSoup
 
-from qkv import authoring
+from qkv.course import Course
 
 if TYPE_CHECKING:
     from conftest import Offline
@@ -185,7 +185,7 @@ def test_every_picture_has_words_and_every_link_leads_somewhere(html: Path, page
 
 
 def test_each_chapter_offers_its_student_edition(html: Path, root: Path) -> None:
-    for chapter in authoring.Course(root).chapters():
+    for chapter in Course(root).chapters():
         page = BeautifulSoup((html / "book" / "chapters" / f"{chapter.name}.html").read_text("utf-8"), "html.parser")
         assert page.select_one(f'.edition a[href="../../notebooks/{chapter.name}.ipynb"]')
         assert (html / "notebooks" / f"{chapter.name}.ipynb").read_bytes() == chapter.student.read_bytes()
@@ -193,7 +193,7 @@ def test_each_chapter_offers_its_student_edition(html: Path, root: Path) -> None
 
 def test_the_first_page_has_a_drawing_for_each_chapter(html: Path, root: Path) -> None:
     page = BeautifulSoup((html / "book" / "index.html").read_text("utf-8"), "html.parser")
-    for chapter in authoring.Course(root).chapters():
+    for chapter in Course(root).chapters():
         cards = [
             li for li in page.select("ol.chapters > li") if li.select_one(f'a[href="chapters/{chapter.name}.html"]')
         ]

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 from bs4 import BeautifulSoup, Tag
 
-from qkv import authoring
-from qkv.authoring.bibliography import citations
-from qkv.authoring.claims import VALUE
-from qkv.authoring.ledger import gaps
+from qkv.authoring.build.bibliography import citations
+from qkv.authoring.build.claims import VALUE
+from qkv.authoring.publish.ledger import gaps
+from qkv.course import Course
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -49,7 +49,7 @@ def test_every_page_is_found_from_every_page(html: Path) -> None:
 
 def test_nothing_is_dropped(root: Path) -> None:
     """Every statement of the list is decided by a cell, waits for its chapter, or is said to be undecidable."""
-    assert gaps(authoring.Course(root)) == []
+    assert gaps(Course(root)) == []
 
 
 def test_the_ledger_says_what_the_cells_say(html: Path, ledger: BeautifulSoup) -> None:

@@ -19,11 +19,12 @@ from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 from playwright.sync_api import expect
 
-from qkv import exercises, serve
-from qkv.authoring.definitions import definition
-from qkv.authoring.editions import METADATA
-from qkv.going_on import stub_of
-from qkv.update import update
+from qkv import exercises
+from qkv.authoring.build.definitions import definition
+from qkv.authoring.build.editions import METADATA
+from qkv.commands import serve
+from qkv.commands.update import update
+from qkv.notebook.going_on import stub_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ElementHandle, Locator, Page
@@ -148,7 +149,7 @@ DIFFICULT = {
     "not stale": "check(softmax)",
     "a loop": "def softmax(scores, dim):\n    i = 0\n    while i < 10:\n        pass",
     "its card": "check(softmax)",
-    "the stub": "from qkv.going_on import stub_of\nexec(stub_of('softmax'))",
+    "the stub": "from qkv.notebook.going_on import stub_of\nexec(stub_of('softmax'))",
     "used": "softmax(torch.zeros(2), 0)",
     "skipped": "skip('softmax')",
     "ours": "softmax(torch.zeros(2), 0)",

@@ -12,11 +12,12 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from qkv import authoring, course, exercises
-from qkv.authoring.chapter import Code, Prose, Task, read
-from qkv.authoring.covers import cover
-from qkv.authoring.editions import PREDICTION
-from qkv.authoring.fingerprint import LOOKS, fingerprint
+from qkv import course, exercises
+from qkv.authoring.build.building import build
+from qkv.authoring.build.chapter import Code, Prose, Task, read
+from qkv.authoring.build.editions import PREDICTION
+from qkv.authoring.build.fingerprint import LOOKS, fingerprint
+from qkv.authoring.publish.covers import cover
 from qkv.course import Chapter, Course
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,7 +35,7 @@ def headings(chapter: Chapter) -> list[str]:
 
 def test_every_edition_is_what_its_source_gives() -> None:
     said: list[str] = []
-    assert authoring.build(check=True, course=COURSE, say=said.append) == 0, "\n".join(said)
+    assert build(check=True, course=COURSE, say=said.append) == 0, "\n".join(said)
 
 
 def test_the_table_of_contents_counts_up() -> None:
@@ -172,7 +173,7 @@ def test_every_prediction_has_a_place_to_be_written(chapter: Chapter) -> None:
 
 @each_chapter
 def test_the_solved_edition_ran_without_a_fault(chapter: Chapter) -> None:
-    from qkv.authoring.run import output_faults
+    from qkv.authoring.build.run import output_faults
 
     notebook = nbformat.read(chapter.solved, as_version=4)
     assert output_faults(notebook) == []

@@ -16,7 +16,7 @@ import nbformat
 import pytest
 
 from qkv import exercises
-from qkv.authoring.definitions import definition
+from qkv.authoring.build.definitions import definition
 from qkv.course import Chapter, Course
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -78,7 +78,7 @@ def telling(name: str, chapter: Chapter) -> dict[str, int]:
 
 def kept(name: str, chapter: Chapter) -> Iterator[str]:
     """Right answers in other styles."""
-    for path in (ROOT / "tests" / "answers" / chapter.stem / "right").glob("*.py"):
+    for path in (ROOT / "answers" / chapter.stem / "right").glob("*.py"):
         for node in ast.parse(path.read_text("utf-8")).body:
             if getattr(node, "name", None) == name:
                 yield ast.unparse(node)

@@ -359,7 +359,7 @@ def too_large_numbers(look: Look) -> str:
     return "" if math.isfinite(look.numbers["loss"]) else "its loss is no finite number"
 
 
-# ---- each mistake, made from right weights; those that take a training are kept in tests/answers
+# ---- each mistake, made from right weights; those that take a training are kept in answers
 
 
 @tiny_gpt.example(untrained)

@@ -13,7 +13,7 @@ NAMES = (
     "qkv.model.lookup",
     "qkv.exercises",
     "qkv.exercises.lookup",
-    "qkv.lint",
+    "qkv.authoring.write.lint",
     "proctor.examining.exercise",
     "proctor.examining.diagnose",
 )

@@ -16,7 +16,9 @@ while queue:
     seen.add(id(item))
     if isinstance(item, str) and item is not SALT and SALT in item:
         print("LEAK salt")
-    if isinstance(item, types.FunctionType) and (item.__module__ or "").startswith(("qkv.model", "qkv.lint")):
+    if isinstance(item, types.FunctionType) and (item.__module__ or "").startswith(
+        ("qkv.model", "qkv.authoring.write.lint")
+    ):
         print("LEAK function", item)
     if type(item).__name__ in ("Exercise", "Examiner", "Salted", "Misconception"):
         print("LEAK object", type(item))

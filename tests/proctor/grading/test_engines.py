@@ -114,7 +114,7 @@ def test_a_failure_of_ours_costs_one_student_nothing_more(
 def test_a_cluster_gives_the_same_files_also_when_a_worker_is_killed(tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed")
     from proctor.grading.engines.cluster import Cluster, run
-    from qkv.grading import assignment
+    from qkv.commands.grading import assignment
 
     folder = tmp_path / "class"
     folder.mkdir()
@@ -184,7 +184,7 @@ def test_the_sandbox_of_every_worker_is_told() -> None:
 def test_a_cluster_that_is_already_there(tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed")
     from proctor.grading.engines.cluster import Cluster
-    from qkv.grading import assignment
+    from qkv.commands.grading import assignment
 
     (tmp_path / "anna.py").write_text("def similarity_scores(q, k):\n    return q @ k.mT\n")
     plan = Plan(assignment, (("similarity_scores",),), salt_of(1), Limits(seconds=20, memory_mb=512))

@@ -102,7 +102,7 @@ def test_gradescope_autograder(graded: Path, root: Path) -> None:
     with zipfile.ZipFile(graded / "class.zip") as archive:
         inner = zipfile.ZipFile(io.BytesIO(archive.read("autograder.zip")))
     names = set(inner.namelist())
-    assert {"setup.sh", "run_autograder", "qkv/cli.py", "qkv/__main__.py", "proctor/grading/grade.py"} <= names
+    assert {"setup.sh", "run_autograder", "qkv/commands/cli.py", "qkv/__main__.py", "proctor/grading/grade.py"} <= names
     assert {"proctor/report/templates/feedback.html", "qkv/model/lookup.py"} <= names
     assert not any("__pycache__" in name for name in names)
     for script in ("setup.sh", "run_autograder"):

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from qkv.authoring import Course, build
-from qkv.course import Facts
+from qkv.authoring.build.building import build
+from qkv.course import Course, Facts
 
 TINY = Path(__file__).parent / "tiny_course"
 FACTS = {"mean": Facts(2.0, ("the statistics module",)), "Counter": Facts()}

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from proctor import Result
-from qkv import kept_answers
-from qkv.checking import check_named
+from qkv.authoring.write import sample_answers as kept_answers
+from qkv.notebook.checking import check_named
 
-KEPT = Path(__file__).parents[2] / "answers"
+KEPT = Path(__file__).parents[3] / "answers"
 
 
 @pytest.fixture(scope="session")

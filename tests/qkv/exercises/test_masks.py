@@ -13,7 +13,7 @@ from torch import Tensor
 from proctor import Examiner
 from qkv.exercises import find
 
-WRONG = Path(__file__).parents[2] / "answers" / "masks" / "wrong"
+WRONG = Path(__file__).parents[3] / "answers" / "masks" / "wrong"
 
 
 def printed_in_a_common_text(n: int) -> Tensor:

@@ -10,7 +10,7 @@ import pytest
 from proctor import Examiner
 from qkv.exercises import find
 
-ANSWERS = Path(__file__).parents[2] / "answers" / "positions"
+ANSWERS = Path(__file__).parents[3] / "answers" / "positions"
 
 
 @pytest.mark.parametrize("salt", ["", "another"])

@@ -1,5 +1,5 @@
 """The exercise of weights: its bars, its bounds, and that each mistake is told by its number. Nothing is trained here:
-weights are kept in tests/answers/capstone, or made from those."""
+weights are kept in answers/capstone, or made from those."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ import torch.nn.functional as F
 from proctor import Weigher
 from proctor.examining.result import Result
 from proctor.examining.tensor_file import BadFile, Weights, read, write
+from qkv.authoring.write.sample_answers import kept_weights
 from qkv.exercises import tiny_gpt as asked
 from qkv.exercises.tiny_gpt import FLOOR, NOTHING, WORDS_ALONE, layout, sizes_of, tiny_gpt, weights_of
-from qkv.kept_answers import kept_weights
 from qkv.model.capstone import TinyGPT, next_token_loss
 from qkv.tasks import ledgers
 
-ANSWERS = Path(__file__).parents[2] / "answers"
+ANSWERS = Path(__file__).parents[3] / "answers"
 WRONG = {path.stem: path for path in kept_weights(ANSWERS, "tiny_gpt", "wrong")}
 SALT = "test"
 

@@ -1,0 +1,1 @@
+"""Chapter source -> student edition and solved edition: `qkv build`."""

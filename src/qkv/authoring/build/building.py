@@ -1,0 +1,267 @@
+"""`qkv build`: write the editions of each chapter, run what changed, say what is stale."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+from qkv.authoring.build.chapter import Code, Part, Task, read
+from qkv.authoring.build.editions import solved_edition, student_edition
+from qkv.authoring.build.fingerprint import LOOKS, fingerprint, meaning_of_cells
+from qkv.authoring.build.run import made_here, run, tidy
+from qkv.authoring.build.second_seeds import contradictions, run_again
+from qkv.authoring.publish.ledger import entries
+from qkv.authoring.publish.shorten_alts import shorten_alt
+from qkv.authoring.write.new import MARK
+from qkv.course import NAME, PACKED, AuthoringError, Chapter, Course, Facts, packed
+
+COLUMN = 87  # characters of code in the book's column of 688 pixels
+
+
+def build(
+    stems: Iterable[str] | None = None,
+    check: bool = False,
+    force: bool = False,
+    second_seeds: bool = False,
+    course: Course | None = None,
+    say: Callable[[str], None] = print,
+) -> int:
+    """Write the student and the solved edition of each chapter; a chapter is run only if its code changed.
+
+    Args:
+        stems: chapters to build (`lookup`, `01_lookup` or `1`); all of them by default.
+        check: write nothing, say what is stale and how to refresh it.
+        force: run every chapter again, changed or not.
+        second_seeds: run the chapters whose code changed with a second set of seeds as well, and store what they print.
+        course: the tree to work in; this one by default.
+        say: takes the lines of the report.
+
+    Returns:
+        0; or 1 when something is stale (with `check`) or cannot be built.
+    """
+    try:
+        course = course or Course.here()
+        chapters = course.chapters(stems)
+    except AuthoringError as error:
+        say(str(error))
+        return 1
+    troubles = doubts = 0
+    concerned = []
+    for chapter in chapters:
+        before = troubles
+        try:
+            troubles += _build(chapter, course, check, force, say)
+            if second_seeds:
+                run_again(course, chapter, force, say)
+            if check or second_seeds:
+                doubts += _second_verdicts(course, chapter, say)
+        except AuthoringError as error:
+            say(f"  failed   {error}")
+            troubles += 1
+        concerned += [chapter.stem] if troubles > before else []
+    troubles += _pack(course, check, say)
+    if stems is None:
+        troubles += _without_source(course, say)
+    if check:
+        say(
+            f"stale: {troubles}. Refresh with: {' '.join(['qkv build', *concerned])}"
+            if troubles
+            else f"{len(chapters)} chapters: all editions are fresh."
+        )
+    if doubts:
+        say(f"claims that do not stand under a second set of seeds, or were not asked: {doubts}.")
+    return 1 if troubles or doubts else 0
+
+
+def _build(chapter: Chapter, course: Course, check: bool, force: bool, say: Callable[[str], None]) -> int:
+    parts = read(chapter, course)
+    student = student_edition(course, chapter, parts)
+    solved = solved_edition(course, chapter, parts)
+    solved.metadata["qkv"] = {
+        "inputs": fingerprint(chapter, solved),
+        "measures": fingerprint(chapter, solved, without=LOOKS),
+        "exercises": _facts(parts),
+    }
+    stored = _stored(chapter.solved)
+    must_run = force or stored is None or not _same_run(solved, stored)
+    if stored is not None and not must_run:
+        carry_outputs(stored, solved)
+        solved.metadata["qkv"]["made"] = stored.metadata["qkv"]["made"]
+    if check:
+        stale = [] if _is(chapter.student, student) else [(chapter.student, "differs from what its source gives")]
+        if must_run:
+            stale.append((chapter.solved, "is missing" if stored is None else "was run with other code than today's"))
+        elif not _is(chapter.solved, solved):
+            stale.append((chapter.solved, "differs from what its source gives"))
+        for path, why in stale:
+            say(f"  stale    {path.relative_to(chapter.root).as_posix()} {why}")
+        return len(stale)
+    if not _is(chapter.student, student):
+        _keep_work(chapter, say)
+    _write(chapter.student, student, chapter, say)
+    seconds = None
+    if must_run:
+        started = time.monotonic()
+        run(solved, chapter)
+        solved.metadata["qkv"]["made"] = made_here()
+        seconds = time.monotonic() - started
+    _write(chapter.solved, solved, chapter, say, seconds)
+    entries(chapter, parts, solved)  # a claim whose number is not printed is told now, not when the book is built
+    for note in too_wide(parts, solved):
+        say(f"  note     {chapter.where()}: {note}")
+    for line in unfinished(chapter):
+        say(f"  note     {line}")
+    return 0
+
+
+def unfinished(chapter: Chapter) -> list[str]:
+    """What `qkv new` wrote into the chapter for its author to replace, if some of it still stands."""
+    lines = chapter.source.read_text(encoding="utf-8").splitlines()
+    left = [number for number, line in enumerate(lines, start=1) if MARK in line]
+    if not left:
+        return []
+    return [f"{chapter.where(left[0])}: {len(left)} lines of the chapter still say {MARK}; this is the first"]
+
+
+def _second_verdicts(course: Course, chapter: Chapter, say: Callable[[str], None]) -> int:
+    found = contradictions(course, chapter)
+    for why in found:
+        say(f"  claim    {chapter.where()}: {why}")
+    return len(found)
+
+
+def too_wide(parts: list[Part], solved: nbformat.NotebookNode) -> list[str]:
+    """Lines that the page cannot show whole: code scrolls, what it prints is wrapped."""
+    code = [
+        part.line
+        for part in parts
+        if isinstance(part, Code)
+        for line in shorten_alt(part.source).splitlines()
+        if len(line) > COLUMN
+    ]
+    printed = [
+        line
+        for cell in _code(solved)
+        for output in cell.outputs
+        if set(output.get("data", {})) <= {"text/plain"}  # what has a richer form is shown in that
+        for line in (output.get("text") or output.get("data", {}).get("text/plain", "")).splitlines()
+        if len(line) > COLUMN
+    ]
+    notes = (
+        [f"{len(code)} lines of code are wider than the page ({COLUMN}), first in the cell at {code[0]}"]
+        if code
+        else []
+    )
+    return notes + ([f"printed lines are wider than the page ({COLUMN}): {printed[0]!r}"] if printed else [])
+
+
+def carry_outputs(stored: nbformat.NotebookNode, notebook: nbformat.NotebookNode) -> None:
+    """Copy outputs from a stored run of the very same code cells."""
+    tidy(stored)
+    for old, new in zip(_code(stored), _code(notebook), strict=True):
+        new.outputs, new.execution_count = old.outputs, old.execution_count
+
+
+def _same_run(solved: nbformat.NotebookNode, stored: nbformat.NotebookNode) -> bool:
+    before = stored.metadata.get("qkv", {})
+    same_inputs = "made" in before and before.get("inputs") == solved.metadata["qkv"]["inputs"]
+    return same_inputs and meaning_of_cells(stored) == meaning_of_cells(solved)
+
+
+def _facts(parts: list[Part]) -> dict[str, dict[str, Any]]:
+    """What the page says about each exercise, stored so that building a page needs no torch."""
+    tasks = [part for part in parts if isinstance(part, Task)]
+    return {task.name: _told(task.facts) for task in tasks}
+
+
+def _told(facts: Facts) -> dict[str, Any]:
+    told: dict[str, Any] = {"points": facts.points, "forbidden": list(facts.forbidden)}
+    return told | ({"hand_in": facts.hand_in} if facts.hand_in else {})
+
+
+def _code(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def _stored(path: Path) -> nbformat.NotebookNode | None:
+    try:
+        stored: nbformat.NotebookNode = nbformat.read(path, as_version=4)
+        return stored
+    except FileNotFoundError:
+        return None
+    except Exception:  # whatever is wrong with the file, it is made again
+        return None
+
+
+def _text(notebook: nbformat.NotebookNode) -> str:
+    nbformat.validate(notebook)
+    text: str = nbformat.writes(notebook)
+    return text.rstrip("\n") + "\n"
+
+
+def _is(path: Path, notebook: nbformat.NotebookNode) -> bool:
+    return path.is_file() and path.read_text(encoding="utf-8") == _text(notebook)
+
+
+def _write(
+    path: Path,
+    notebook: nbformat.NotebookNode,
+    chapter: Chapter,
+    say: Callable[[str], None],
+    seconds: float | None = None,
+) -> None:
+    name = path.relative_to(chapter.root).as_posix()
+    if _is(path, notebook):
+        say(f"  fresh    {name}")
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(_text(notebook), encoding="utf-8", newline="\n")
+    say(f"  written  {name}" + (f", run in {seconds:.0f} s" if seconds is not None else ""))
+
+
+def _keep_work(chapter: Chapter, say: Callable[[str], None]) -> None:
+    """Put a student edition that somebody has worked in aside before it is made again: cells that ran tell."""
+    stored = _stored(chapter.student)
+    if stored is None or not any(cell.execution_count or cell.outputs for cell in _code(stored)):
+        return
+    free = (chapter.student.with_name(f"{chapter.name}.mine-{n}.ipynb") for n in range(1, 1000))
+    kept = next(path for path in free if not path.exists())
+    chapter.student.rename(kept)
+    name, mine = chapter.student.name, kept.relative_to(chapter.root).as_posix()
+    say(f"  kept     {mine}: somebody has worked in {name}, which is made anew")
+
+
+def _pack(course: Course, check: bool, say: Callable[[str], None]) -> int:
+    """Write the list of chapters into the package, for whoever installs it without the book."""
+    path = course.root / "src" / "qkv" / PACKED.name
+    try:
+        text = packed(course)
+    except AuthoringError as error:
+        say(f"  failed   {error}")
+        return 1
+    if path.is_file() and path.read_text(encoding="utf-8") == text:
+        return 0
+    name = path.relative_to(course.root).as_posix()
+    if check:
+        say(f"  stale    {name} differs from what _toc.yml and the chapters give")
+        return 1
+    path.write_text(text, encoding="utf-8", newline="\n")
+    say(f"  written  {name}")
+    return 0
+
+
+def _without_source(course: Course, say: Callable[[str], None]) -> int:
+    known = {chapter.name for chapter in course.on_disk()}
+    lost = [
+        path
+        for folder in ("notebooks", "solutions")
+        for path in sorted((course.root / folder).glob("*.ipynb"))
+        if NAME.fullmatch(path.stem) and path.stem not in known
+    ]
+    for path in lost:
+        say(f"  stale    {path.relative_to(course.root).as_posix()} has no chapter in book/chapters; delete it")
+    return len(lost)

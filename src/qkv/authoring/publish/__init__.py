@@ -1,0 +1,1 @@
+"""Solved editions and guides -> the HTML book: `qkv book`."""

@@ -1,0 +1,1 @@
+"""For writing an exercise or a chapter: scaffolds (`new`, `new_chapter`) and the proof of an exercise (`lint`)."""

@@ -1,0 +1,378 @@
+"""The `qkv` command. Every command imports what it needs when it runs, so that `qkv --help` does not wait for torch.
+
+Exit codes: 0 all is well; 1 the work was done and something did not pass; 2 the command was not understood.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from proctor.marking.submissions import SUFFIXES
+from qkv import __version__
+
+
+class Suggesting(click.Group):
+    """A group of commands that answers a mistyped command with the nearest one."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            raise click.UsageError(f"There is no command {args[0]!r}. {nearest(args[0], self.list_commands(ctx))}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)  # in the order of this file: a student's commands first
+
+
+class Seconds(click.FloatRange):
+    """A time that can be waited for; `nan` is neither too short nor too long for a range."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        seconds: float = super().convert(value, param, ctx)
+        if math.isnan(seconds):
+            self.fail(f"{value} is not a number of seconds.", param, ctx)
+        return seconds
+
+
+@click.group(cls=Suggesting, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="qkv")
+def main() -> None:
+    """QKV: build the Transformer from scratch.
+
+    Students need start, check, hint, status, watch, update and hand-in; instructors grade and export; authors lint,
+    build and book.
+    """
+
+
+# ---- students
+
+
+@main.command()
+@click.option("--no-browser", is_flag=True, help="Print the addresses only.")
+@click.option("--port", type=click.IntRange(1, 65000), help="Port of the book; JupyterLab takes the next free one.")
+def start(no_browser: bool, port: int | None) -> None:
+    """Serve the book and JupyterLab on notebooks/, until Ctrl-C."""
+    from qkv.commands import serve
+
+    sys.exit(serve.start(port=port, browser=not no_browser))
+
+
+@main.command()
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH...")
+def check(paths: tuple[Path, ...]) -> None:
+    """Check notebooks, .py files or weights, as check() does in the notebook.
+
+    A folder stands for the notebooks, .py files and .safetensors files in it. The exit code is 0 when all that is
+    started passes; it is 1 if an answer does not pass, or if something cannot be read, such as a cell with a syntax
+    error.
+    """
+    files = [file for path in paths for file in checkable(path)]
+
+    from qkv.notebook import checking
+
+    sys.exit(checking.check_paths(files))
+
+
+@main.command()
+@click.argument("exercise")
+def hint(exercise: str) -> None:
+    """Show the next hint for EXERCISE, gentlest first."""
+    name = known_exercise(exercise)
+
+    from qkv.notebook import checking
+
+    click.echo(checking.next_hint(name))
+
+
+@main.command()
+def status() -> None:
+    """Show your progress: a bar per chapter, and what comes next."""
+    from qkv.notebook import progress
+
+    click.echo(progress.status_text())
+
+
+@main.command()
+@click.argument("path", type=click.Path(path_type=Path))
+def watch(path: Path) -> None:
+    """Check a notebook or .py file now and on every save, until Ctrl-C.
+
+    For people who like an editor: leave it running in a terminal beside it. Each time, it says what is new.
+    """
+    files = checkable(path)
+    if len(files) != 1 or path.is_dir():
+        raise click.UsageError(f"{path} is a folder. Name one notebook or .py file.")
+
+    from qkv.commands import watch as watching
+
+    sys.exit(watching.watch(path, say=click.echo))
+
+
+@main.command("hand-in")
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATH]...")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="The file; hand-in-DATE.zip unless said.")
+def hand_in(paths: tuple[Path, ...], out: Path | None) -> None:
+    """Check as the grader will, and write one file to hand in.
+
+    Takes what you name, or all notebooks, .py files and weights in notebooks/, as one submission. Answers are checked
+    on fresh inputs, as in a graded run. Then the files that have an answer are put into one zip file for your LMS;
+    that is done also if some answers do not pass yet. The exit code is 0 if all that you began passes.
+    """
+    from qkv.notebook import progress
+
+    chosen = paths or (course(progress.course_here()) / "notebooks",)
+    files = [file for path in chosen for file in checkable(path)]
+    if out is not None and out.suffix != ".zip":
+        raise click.UsageError(f"--out names a zip file; {out} does not end in .zip.")
+
+    from qkv.commands import handing_in
+
+    sys.exit(handing_in.hand_in(files, out, say=click.echo))
+
+
+@main.command()
+@click.option("--no-pull", is_flag=True, help="The newest edition is here already: only put the answers into it.")
+def update(no_pull: bool) -> None:
+    """Bring the newest edition of the course, with your answers in it.
+
+    Before anything changes, all of notebooks/ is copied to kept/DATE_TIME/. Then git gets the newest edition, and what
+    you wrote is put into it: answers by the names of their functions and classes, cells of your own where they were.
+    You can run it any number of times; copies that were kept are never touched.
+
+    If git cannot go on (you changed other files of the course, or committed), your notebooks are put back as they were,
+    and you are told what to do.
+    """
+    from qkv.commands import update as newer
+    from qkv.notebook import progress
+
+    sys.exit(newer.update(course(progress.course_here()), pull=not no_pull, say=click.echo))
+
+
+@main.command()
+def doctor() -> None:
+    """Say what this machine has: versions, devices, sandbox."""
+    from qkv.commands import doctor as examination
+
+    click.echo(examination.report())
+
+
+# ---- instructors
+
+ROSTER = click.Path(exists=True, dir_okay=False, path_type=Path)
+ROSTER_HELP = "A CSV file with the columns folder,id,name (and login,email): who is who in your LMS."
+
+
+@main.command()
+@click.argument("submissions", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path), help="Where results go.")
+@click.option("--jobs", type=click.IntRange(min=1), help="Workers; as many as there are cores unless said.")
+@click.option("--engine", type=click.Choice(["local", "dask"]), default="local", show_default=True)
+@click.option("--scheduler", metavar="ADDRESS", help="Of the Dask cluster, with --engine dask.")
+@click.option(
+    "--timeout",
+    type=Seconds(min=0, min_open=True, max=86_400),
+    default=30.0,
+    show_default=True,
+    help="Seconds of processor time for the answers of one file (by the clock, four times as many).",
+)
+@click.option(
+    "--memory", type=click.IntRange(64, 2**20), default=2048, show_default=True, help="Megabytes that they may use."
+)
+@click.option("--exercises", metavar="A,B", help="Grade these only: exercises by name, chapters by stem.")
+@click.option("--seed", type=int, help="The same seed gives the same grades; inputs are fresh each run without one.")
+@click.option("--no-resume", is_flag=True, help="Grade all again, also what an interrupted run has finished.")
+@click.option("--roster", type=ROSTER, help=f"{ROSTER_HELP} `qkv export` finds it again in DIR.")
+@click.option("--trust-submissions", is_flag=True, help="Grade where there is no sandbox. Their code runs as you.")
+def grade(
+    submissions: Path,
+    out: Path,
+    jobs: int | None,
+    engine: str,
+    scheduler: str | None,
+    timeout: float,
+    memory: int,
+    exercises: str | None,
+    seed: int | None,
+    no_resume: bool,
+    roster: Path | None,
+    trust_submissions: bool,
+) -> None:
+    """Grade a class: SUBMISSIONS holds one folder or file per student."""
+    if scheduler and engine != "dask":
+        raise click.UsageError("--scheduler is the address of a Dask cluster: add --engine dask.")
+    if engine == "local":
+        from proctor.sandbox import Limits
+        from qkv.commands.early import begin_sandbox
+
+        begin_sandbox(Limits(seconds=timeout, memory_mb=memory), trust_submissions)
+    chosen = chosen_exercises(exercises) if exercises is not None else None
+
+    from qkv.commands import grading
+
+    code = grading.grade(
+        submissions,
+        out,
+        jobs=jobs,
+        engine=engine,
+        scheduler=scheduler,
+        timeout=timeout,
+        memory=memory,
+        exercises=chosen,
+        seed=seed,
+        resume=not no_resume,
+        roster=roster,
+        trust_submissions=trust_submissions,
+    )
+    sys.exit(code)
+
+
+@main.command()
+@click.argument("directory", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--format", "kind", required=True, type=click.Choice(["gradescope", "canvas", "moodle", "csv"]))
+@click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path), help="The file to write.")
+@click.option("--roster", type=ROSTER, help=f"{ROSTER_HELP} Without it, the one that `qkv grade` was given.")
+def export(directory: Path, kind: str, out: Path, roster: Path | None) -> None:
+    """Turn the results in DIR into a file for the LMS."""
+    if not (directory / "results.jsonl").exists():
+        raise click.UsageError(f"There is no results.jsonl in {directory}. Name a folder that `qkv grade --out` wrote.")
+
+    from qkv.commands import grading
+
+    sys.exit(grading.export(directory, kind, out, roster))
+
+
+# ---- authors
+
+
+@main.group()
+def new() -> None:
+    """Write the pieces of something new, each in its place."""
+
+
+@new.command("exercise")
+@click.argument("name")
+@click.option("--chapter", "stem", required=True, metavar="STEM", help="The chapter that it closes, such as lookup.")
+def new_exercise(name: str, stem: str) -> None:
+    """An exercise NAME: reference, test, probes and mistakes, a right and a wrong answer, its place in the chapter."""
+    from qkv.authoring.write import new as pieces
+
+    sys.exit(pieces.new_exercise(name, stem))
+
+
+@new.command("chapter")
+@click.argument("stem")
+@click.option("--title", required=True, help="Its heading, such as 'How to choose a word'.")
+def new_chapter(stem: str, title: str) -> None:
+    """A chapter STEM after the last one: its page, its files, and a line wherever chapters are listed."""
+    from qkv.authoring.write import new_chapter as pieces
+
+    sys.exit(pieces.new_chapter(stem, title))
+
+
+@main.command()
+@click.argument("names", nargs=-1, metavar="[EXERCISE|CHAPTER]...")
+@click.option("--salts", type=click.IntRange(min=1), default=20, show_default=True, help="Sets of inputs to prove on.")
+@click.option("--jobs", type=click.IntRange(min=1), help="Workers; as many as there are cores unless said.")
+def lint(names: tuple[str, ...], salts: int, jobs: int | None) -> None:
+    """Prove the exercises: all of them, or those that are named."""
+    from qkv import exercises
+    from qkv.authoring.write import lint as gate
+
+    sys.exit(gate.run([known_exercise(name, exercises.CHAPTERS) for name in names], salts, jobs))
+
+
+@main.command()
+@click.argument("stems", nargs=-1, metavar="[CHAPTER]...")
+@click.option("--check", is_flag=True, help="Write nothing; say which editions are stale.")
+@click.option("--force", is_flag=True, help="Run every chapter again, changed or not.")
+@click.option("--second-seeds", is_flag=True, help="Run what changed a second time, with other seeds, for the claims.")
+def build(stems: tuple[str, ...], check: bool, force: bool, second_seeds: bool) -> None:
+    """Make the student and the solved edition from book/chapters."""
+    if check and force:
+        raise click.UsageError("--check writes nothing, so there is nothing to --force.")
+    if check and second_seeds:
+        raise click.UsageError("--check runs nothing; it compares what `qkv build --second-seeds` has stored.")
+
+    from qkv.authoring.build.building import build as build_editions
+
+    sys.exit(build_editions(list(stems) or None, check, force, second_seeds))
+
+
+@main.command()
+@click.option("--serve", "and_serve", is_flag=True, help="Serve it when it is built, until Ctrl-C.")
+def book(and_serve: bool) -> None:
+    """Build the HTML book into _build/html; a warning is an error."""
+    from qkv.commands import serve
+
+    sys.exit(serve.build_book() or (serve.serve_book() if and_serve else 0))
+
+
+# ---- what commands accept
+
+
+def checkable(path: Path) -> list[Path]:
+    """The files that `path` stands for."""
+    if path.is_dir():
+        if not (files := answer_files(path)):
+            raise click.UsageError(f"There is no notebook and no .py file in {path}.")
+        return files
+    if not path.exists():
+        beside = [str(file) for file in answer_files(path.parent)] if path.parent.is_dir() else []
+        raise click.UsageError(f"There is no file {path}. {nearest(str(path), beside)}".rstrip())
+    if path.suffix not in SUFFIXES:
+        raise click.UsageError(f"{path} is neither a notebook (.ipynb) nor a .py file, nor weights (.safetensors).")
+    return [path]
+
+
+def course(here: Path | None) -> Path:
+    """The course that we are in, or else the one that this command was installed from."""
+    from qkv.commands.serve import NOTEBOOKS, ROOT
+
+    if here is None and not NOTEBOOKS.is_dir():
+        raise click.UsageError("Run this in the folder of your clone of the course: the one that has notebooks/.")
+    return here or ROOT
+
+
+def answer_files(folder: Path) -> list[Path]:
+    """What may hold answers: notebooks, .py files, weights."""
+    return sorted(file for file in folder.iterdir() if file.suffix in SUFFIXES)
+
+
+def known_exercise(name: str, chapters: Sequence[str] = ()) -> str:
+    """`name`, if there is an exercise of that name, or one of the `chapters`."""
+    from qkv import exercises
+
+    try:
+        return name if name in chapters else exercises.asked(name).name
+    except exercises.UnknownExercise as unknown:
+        text = str(unknown)
+        raise click.UsageError(text[:1].upper() + text[1:]) from unknown
+
+
+def chosen_exercises(text: str) -> list[str]:
+    """What `softmax,heads` stands for: exercises by their names, and all of a chapter by its stem."""
+    from qkv import exercises
+
+    chapters = exercises.chapters()
+    names = [known_exercise(word.strip(), list(chapters)) for word in text.split(",") if word.strip()]
+    if not names:
+        raise click.UsageError(
+            "--exercises names nothing. Give names of exercises or stems of chapters: softmax,heads."
+        )
+    return [found for name in names for found in ([e.name for e in chapters[name]] if name in chapters else [name])]
+
+
+def nearest(word: str, known: list[str]) -> str:
+    """`Did you mean …?`, or what there is to choose from; nothing where there is nothing."""
+    near = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
+    if near:
+        return f"Did you mean {near[0]}?"
+    return f"There are: {', '.join(known)}." if 0 < len(known) <= 20 else ""

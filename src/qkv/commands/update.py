@@ -1,0 +1,199 @@
+"""`qkv update`: a newer edition of the course with the student's work in it, as often as one likes.
+
+Before anything changes, all of `notebooks/` is copied to a folder with the date in its name, and nothing here ever
+writes into such a folder again. Whatever goes wrong later, the notebooks are put back as they were.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from qkv.commands.carry import Carried, carry, text
+
+KEPT = "kept"  # at the top of the course; git ignores it
+MOST_EDITIONS = 100  # that are looked at for the one that a notebook was begun with
+Say = Callable[[str], None]
+
+
+class NotUpdated(Exception):
+    """Why there is no newer edition now; the message is for the person at the terminal."""
+
+
+def update(root: Path, pull: bool = True, say: Say = print) -> int:
+    """Bring the newest edition, and put the student's answers into it.
+
+    Args:
+        root: the clone of the course.
+        pull: get it from where the clone came from. Without, take the edition that git has here already.
+        say: takes the lines of the report.
+
+    Returns:
+        the exit code: 0 if the newest edition is here now, with all answers.
+    """
+    try:
+        return _update(root, pull, say)
+    except NotUpdated as trouble:
+        say(f"qkv update: {trouble}")
+        return 1
+
+
+def _update(root: Path, pull: bool, say: Say) -> int:
+    if not (root / ".git").exists():
+        raise NotUpdated(f"{root} is not a clone made by git, so there is nowhere to get a newer edition from.")
+    notebooks = root / "notebooks"
+    before = git(root, "rev-parse", "HEAD")
+    worked = {name: mine for name, mine in texts(notebooks).items() if mine != edition(root, before, name)}
+    base = {name: begun_with(root, name, mine) for name, mine in worked.items()}
+    if worked:
+        copy = keep(root)
+        say(f"Your notebooks as they are now: {copy.relative_to(root).as_posix()}/")
+    if pull:
+        bring(root, notebooks, worked)
+    after = git(root, "rev-parse", "HEAD")
+    say(f"The course is up to date ({git(root, 'log', '-1', '--format=%h, %cs')}).")
+    if not pull:
+        put_editions(root, notebooks, worked, after)
+    troubles = sum(
+        put_back(notebooks / name, mine, base[name], edition(root, after, name), say) for name, mine in worked.items()
+    )
+    if worked:
+        say("Reload notebooks that are open in JupyterLab: File, Reload Notebook from Disk.")
+    if git(root, "diff", "--name-only", before, after, "--", "requirements.lock", "pyproject.toml"):
+        say("Packages have changed, too: `make start` brings them (without make: pip install -r requirements.lock).")
+    return 1 if troubles else 0
+
+
+# ---- copies
+
+
+def keep(root: Path, now: datetime | None = None) -> Path:
+    """Copy all of notebooks/ into a folder that did not exist before; returns it."""
+    date = (now or datetime.now()).strftime("%Y-%m-%d_%H-%M-%S")
+    for number in range(1, 1000):
+        copy = root / KEPT / (date if number == 1 else f"{date}_{number}")
+        try:
+            copy.parent.mkdir(exist_ok=True)
+            shutil.copytree(root / "notebooks", copy, ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
+            return copy
+        except FileExistsError:
+            continue
+    raise NotUpdated(f"no free name for a copy in {root / KEPT}.")
+
+
+def texts(notebooks: Path) -> dict[str, str]:
+    """The notebooks on the disk, by name."""
+    found = sorted(notebooks.glob("*.ipynb"))
+    return {path.name: path.read_text(encoding="utf-8", errors="surrogateescape") for path in found}
+
+
+def write(path: Path, content: str) -> None:
+    """Write a file so that nobody ever sees half of it."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft.write_text(content, encoding="utf-8", errors="surrogateescape", newline="\n")
+    draft.replace(path)
+
+
+# ---- the newer edition
+
+
+def bring(root: Path, notebooks: Path, worked: dict[str, str]) -> None:
+    """Let git go forward to the newest edition. If it cannot, the notebooks are as they were before."""
+    upstream = git(root, "rev-parse", "--abbrev-ref", "@{upstream}", fails=True)
+    if not upstream:
+        raise NotUpdated(
+            "this branch follows no other (git has no upstream for it). With the newest edition in place, "
+            "`qkv update --no-pull` puts your answers into it."
+        )
+    git(root, "fetch", "--quiet")
+    try:
+        tracked = [f"notebooks/{name}" for name in worked if edition(root, "HEAD", name) is not None]
+        tracked += git(root, "ls-files", "--deleted", "--", "notebooks").splitlines()
+        if tracked:
+            git(root, "checkout", "--quiet", "HEAD", "--", *tracked)
+        git(root, "merge", "--quiet", "--ff-only", upstream)
+    except BaseException as trouble:
+        for name, mine in worked.items():
+            write(notebooks / name, mine)
+        if not isinstance(trouble, NotUpdated):
+            raise
+        raise NotUpdated(
+            f"git could not go forward to {upstream}; your notebooks are as they were.\n{trouble}\n"
+            "Files that you changed outside of notebooks/, or commits of your own, are yours to merge: run `git pull`, "
+            "then `qkv update --no-pull`."
+        ) from trouble
+
+
+def put_editions(root: Path, notebooks: Path, worked: dict[str, str], commit: str) -> None:
+    """Write the edition of a commit where the student worked: the answers come next."""
+    for name in worked:
+        fresh = edition(root, commit, name)
+        if fresh is not None:
+            write(notebooks / name, fresh)
+
+
+def edition(root: Path, commit: str, name: str) -> str | None:
+    """A notebook as a commit has it; None if it has no such notebook."""
+    return git(root, "show", f"{commit}:notebooks/{name}", fails=True, strip=False) or None
+
+
+def begun_with(root: Path, name: str, mine: str) -> str | None:
+    """The edition that a notebook was begun with: of all that git knows, the one that shares the most cells with it."""
+    commits = git(root, "log", f"-{MOST_EDITIONS}", "--format=%H", "--", f"notebooks/{name}", fails=True).split()
+    editions = [found for commit in commits if (found := edition(root, commit, name)) is not None]
+    try:
+        theirs = set(map(text, parsed(mine)["cells"]))
+        return max(editions, key=lambda e: len(theirs.intersection(map(text, parsed(e)["cells"]))), default=None)
+    except (ValueError, KeyError, TypeError, AttributeError):  # it is no notebook any more
+        return editions[0] if editions else None
+
+
+def git(root: Path, *words: str, fails: bool = False, strip: bool = True) -> str:
+    """What git prints; its complaint as `NotUpdated` if it fails, or nothing where it may."""
+    command = ["git", "-C", str(root), *words]
+    try:
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="surrogateescape")
+    except FileNotFoundError:
+        raise NotUpdated("git is not installed, or not found.") from None
+    if done.returncode:
+        if fails:
+            return ""
+        raise NotUpdated(done.stderr.strip() or f"git {words[0]} failed.")
+    return done.stdout.strip() if strip else done.stdout
+
+
+# ---- the student's work
+
+
+def put_back(path: Path, mine: str, base: str | None, new: str | None, say: Say) -> int:
+    """Write one notebook: the new edition with the student's work in it. Returns 1 if that cannot be."""
+    if new is None or base is None or base == new:  # theirs alone, or no other than before
+        write(path, mine)
+        return 0
+    try:
+        carried = carry(parsed(mine), parsed(base), parsed(new))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        say(f"  {path.name}: your file could not be read as a notebook ({error}); the new edition is in its place.")
+        return 1
+    write(path, json.dumps(carried.notebook, indent=1, ensure_ascii=False) + "\n")
+    say(f"  {path.name}: {summary(carried)}")
+    return 0
+
+
+def parsed(content: str) -> dict[str, Any]:
+    notebook = json.loads(content)
+    if not isinstance(notebook, dict) or not isinstance(notebook.get("cells"), list):
+        raise ValueError("it has no cells")
+    return notebook
+
+
+def summary(carried: Carried) -> str:
+    answers = ", ".join(carried.answers) or "no answers"
+    more = carried.cells
+    return f"{answers} carried over" + (f", and {more} other {'cell' if more == 1 else 'cells'} of yours" * bool(more))

@@ -1,0 +1,1 @@
+"""What a student meets in a notebook: `check`, `hint`, `status`, `skip`, `reset`, `hand_in`, and what they need."""

@@ -1,0 +1,387 @@
+"""What a student calls: `check` an answer, ask for a `hint`, see the `status`."""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+import re
+import sys
+import textwrap
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+from proctor import Examiner, Exercise, Result, Weigher
+from proctor.examining.exercise import Question
+from proctor.examining.patience import SECONDS, OutOfTime
+from proctor.examining.result import IN_WORDS, STATES, Explanation
+from proctor.forbid.scan import hidden_calls
+from proctor.inside.observe import Observation, describe, file_of
+from proctor.inside.running import Flood
+from proctor.marking.answers import Answers
+from proctor.marking.extraction import Definition, Problem, definitions_in, extract
+from proctor.marking.in_process import InProcess
+from proctor.marking.locating import Locating
+from proctor.marking.submission_marker import SubmissionMarker
+from proctor.marking.submissions import WEIGHTS, read
+from proctor.marking.weighing import answers_exercise, unasked, weigh
+from proctor.report import terminal
+from qkv import exercises
+from qkv.assignments import assignment
+from qkv.notebook import kernel, machine, places, progress
+from qkv.notebook.cases import case_of
+from qkv.notebook.locating import with_line
+
+SMALL_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        "the and are for its not all any one two you was has how why who does what that this with your each which from "
+        "have than them then they when into only same should would could there where more",
+    )
+)
+LOOPS = "A check takes a moment. If a loop is running there, look at what should end it."
+
+kernel.attend()
+
+
+def check(answer: Callable[..., Any] | str) -> Result:
+    """Check an answer against its exercise, which is found by the answer's name. Weights are found by their file: they
+    are checked by the name of the exercise, as in check("tiny_gpt").
+
+    Parts that earlier exercises of the chapter built are the reference's while the check runs, so an earlier mistake
+    does not show here.
+    """
+    if isinstance(answer, str) and answer in exercises.of_weights():
+        return check_weights(answer)
+    if isinstance(answer, str) or not callable(answer) or (name := name_of(answer)) is None:
+        raise TypeError(f"check takes the function or class itself, not {answer!r}. For example: check(softmax)")
+    exercise = exercises.find(name)
+    if answer is exercise.reference:
+        ours = Explanation(
+            f"This {name} is ours. To write your own, run the cell of the exercise with your code in it."
+        )
+        return Result(name, "not_started", 0.0, 0, len(exercise.counted()), explanations=(ours,))
+    failed = kernel.newer_version_that_failed(name, answer)
+    if failed is None:
+        with machine.on_the_cpu():  # where the inputs are drawn and the reference answers, as in a graded run
+            return check_named(name, answer)
+    sentence = f"The last version of `{name}` that you ran did not get through: {failed.why}."
+    reason = (
+        "The kernel still has the version before, which is not what you see. Mend the cell, run it, and check again."
+    )
+    result = not_examined(exercise, Explanation(sentence, reason))
+    progress.record(result)
+    return result
+
+
+def check_weights(name: str) -> Result:
+    """Check the weights that this folder holds for an exercise."""
+    exercise = exercises.of_weights()[name]
+    path = Path(exercise.file)
+    started = time.perf_counter()
+    with machine.on_the_cpu():
+        result = weigh(_weigher(name), [read(path.name, path)] if path.exists() or path.is_symlink() else [])
+    if result.state == "not_started":
+        absent = Explanation(f"There is no {exercise.file} in this folder. `{exercise.cell}` writes it.")
+        return replace(result, explanations=(absent,))
+    result = replace(result, seconds=time.perf_counter() - started)
+    progress.record(result)
+    return with_what_comes_next(result, exercise)
+
+
+@cache
+def _weigher(name: str) -> Weigher:
+    return Weigher(exercises.of_weights()[name])
+
+
+def name_of(answer: Any) -> str | None:
+    """The exercise that an answer goes by: its own name, or the one that the notebook has given to a lambda."""
+    own = getattr(answer, "__name__", None)
+    if own in exercises.of_code():
+        return str(own)
+    notebook = vars(sys.modules["__main__"])
+    return next((name for name in exercises.of_code() if notebook.get(name) is answer), own)
+
+
+def not_examined(exercise: Exercise, why: Explanation, line: int | None = None) -> Result:
+    """The result of an answer that was stopped before anything could be said about it."""
+    probes, helped = len(exercise.counted()), "located" if line else None
+    return Result(exercise.name, "stopped", 0.0, 0, probes, explanations=(why,), help=helped, line=line)
+
+
+def check_named(name: str, answer: Callable[..., Any], seconds: float | None = SECONDS) -> Result:
+    """Check an answer that may go by another name, such as a lambda.
+
+    Args:
+        seconds: that one probe may take.
+    """
+    examiner = _examiner(exercises.find(name).name)
+    started = time.perf_counter()
+    try:
+        result = judged(name, answer, examiner, seconds)
+        with suppress(Exception):  # a search for the line that fails must not cost the verdict
+            result = with_line(result, answer, examiner, namespace_of(answer), used_parts(name, answer))
+    except KeyboardInterrupt as error:
+        result = interrupted(examiner.exercise, answer, error, seconds)
+    except Exception as error:  # ours, not theirs: theirs end up in observations
+        sentence = f"The check itself failed ({type(error).__name__}: {error}). That is our fault; please report it."
+        count = len(examiner.exercise.counted())
+        return Result(name, "fault", 0.0, 0, count, explanations=(Explanation(sentence),))
+    result = replace(result, seconds=time.perf_counter() - started)
+    progress.record(result)
+    if result.state == "not_yet" and result.probe and result.evidence:
+        with suppress(KeyboardInterrupt), stand_ins(answer, used_parts(name, answer)):
+            result = replace(result, case=case_of(examiner, answer, result.probe, seconds))
+    return with_what_comes_next(result, examiner.exercise)
+
+
+def with_what_comes_next(result: Result, exercise: Question) -> Result:
+    """A passed card says what has been won and where to go on; where nobody's progress is kept there is no next."""
+    if result.state != "passed" or progress.location() is None:
+        return result
+    following = progress.following(result.exercise)
+    if following is None:
+        return replace(result, why=exercise.why, next_step="nothing is left. You have built all of it.")
+    step = f"exercise {places.number(following)}, `{following}` ({progress.effort(following)})."
+    return replace(result, why=exercise.why, next_step=step, next_link=places.cell(following))
+
+
+def interrupted(exercise: Exercise, answer: Any, error: KeyboardInterrupt, seconds: float | None) -> Result:
+    """The card of an answer that did not come back by itself, with the line where it was."""
+    raised = describe(error, implementation=answer)
+    where = f", at {raised.where}" if raised.where else ""
+    if isinstance(error, Flood):
+        why = Explanation(f"Your code printed {error}{where}.")
+    elif isinstance(error, OutOfTime):
+        why = Explanation(f"Your code was still running after {seconds:g} s{where}.", LOOPS)
+    else:
+        why = Explanation(f"You interrupted the check{where}.", LOOPS if where else "")
+    return not_examined(exercise, why, raised.line)
+
+
+@cache
+def _examiner(name: str) -> Examiner:
+    return Examiner(exercises.find(name))
+
+
+def judged(name: str, answer: Callable[..., Any], examiner: Examiner, seconds: float | None = None) -> Result:
+    """The verdict on an answer as it lives in this process, by the grader's own rule: first with the parts that it
+    builds on as they are; if that is not right, with the reference's, so that an earlier mistake costs nothing.
+
+    Raises:
+        KeyboardInterrupt: somebody had enough, or a probe took more than so many seconds.
+    """
+    withheld = answers_of_the_course(name)
+    text = source_of(answer)
+    hidden = hidden_calls(text, examiner.exercise.forbid)
+    if hidden:
+        return examiner.verdict({"its text": Observation(None, called=hidden)})
+    begun = any(not d.is_stub for d in text if name in d.binds)
+    own = examiner.examine(answer, withheld, begun, seconds)
+    parts = used_parts(name, answer)
+    if own.state == "passed" or not parts:
+        return own
+    with stand_ins(answer, parts):
+        again = examiner.examine(answer, withheld, begun, seconds)
+    return own if again.score < own.score else again
+
+
+def answers_of_the_course(name: str) -> dict[tuple[str, str], str]:
+    """What an answer may not call: the course's own version of it, and of what comes after it."""
+    order = exercises.of_code()
+    after = [exercises.find(other) for other in order[order.index(name) :]]
+    return {
+        (inspect.getsourcefile(inspect.unwrap(e.reference)) or "", e.name): f"the course's own {e.name}" for e in after
+    }
+
+
+def source_of(answer: Any) -> tuple[Definition, ...]:
+    """The definition of an answer as text, if that can be had.
+
+    `inspect` finds no class of a notebook, but the lines of every cell are kept for tracebacks.
+    """
+    name = getattr(answer, "__name__", "")
+    try:
+        text = "".join(linecache.getlines(file_of(answer))) or textwrap.dedent(inspect.getsource(answer))
+        found = definitions_in("", text)
+    except (OSError, TypeError, SyntaxError, ValueError):
+        return ()
+    line = min((code.co_firstlineno for code in codes_of(answer)), default=0)
+    return tuple(d for d in found if name in d.binds or d.line <= line <= d.line + d.text.count("\n"))
+
+
+def used_parts(name: str, answer: Any) -> dict[str, Any]:
+    """Earlier exercises that an answer's code names -> the reference's version of them."""
+    order = exercises.of_code()
+    earlier = order[: order.index(name)]
+    named = {word for code in codes_of(answer) for word in code.co_names}
+    return {part: exercises.find(part).reference for part in earlier if part in named}
+
+
+def codes_of(answer: Any) -> Iterator[CodeType]:
+    """The code of a function, or of all methods of a class, with what is defined inside."""
+    functions = [answer, *vars(answer).values()] if isinstance(answer, type) else [answer]
+    waiting = [f.__code__ for f in map(inspect.unwrap, filter(callable, functions)) if hasattr(f, "__code__")]
+    while waiting:
+        code = waiting.pop()
+        yield code
+        waiting += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+
+
+@contextmanager
+def stand_ins(answer: Any, parts: Mapping[str, Any]) -> Iterator[None]:
+    """While the block runs, the answer's namespace holds these."""
+    namespace = namespace_of(answer)
+    before = {part: namespace[part] for part in parts if part in namespace}
+    namespace.update(parts)
+    try:
+        yield
+    finally:
+        for part in parts:
+            del namespace[part]
+        namespace.update(before)
+
+
+def namespace_of(answer: Any) -> dict[str, Any]:
+    """The globals that an answer's code sees; an empty dict if it has none."""
+    functions = [answer, *vars(answer).values()] if isinstance(answer, type) else [answer]
+    for function in functions:
+        found = getattr(function, "__globals__", None)
+        if found is not None and not str(function.__module__).startswith(("torch", "qkv.")):
+            return found
+    return {}
+
+
+def check_paths(paths: Sequence[Path]) -> int:
+    """Check what notebooks and Python files define, as the grader does.
+
+    Returns:
+        the exit code: 0 if all that is started passes, and every file could be read.
+    """
+    results: list[Result] = []
+    problems: list[Problem] = []
+    for path in paths:
+        try:
+            found, unread = check_file(path)
+        except KeyboardInterrupt as error:
+            where = describe(error).where
+            print(f"You interrupted the check{f', at {where}' if where else ''}.")
+            return 130  # as a shell says it
+        results += found
+        problems += unread
+    for sentence in untold(problems, results):
+        print(sentence)
+    for result in results:
+        print(terminal.text(result, colour=terminal.takes_colour()), end="\n\n")
+        progress.record(result)
+    print(in_numbers(results) or "No exercise found.")
+    fine = {result.state for result in results} <= {"passed", "not_started"}
+    return 0 if results and fine and not problems else 1
+
+
+def untold(problems: Sequence[Problem], results: Sequence[Result]) -> list[str]:
+    """What could not be read, but for what a card says already."""
+    return [p.sentence for p in problems if not any(p.sentence in result.message for result in results)]
+
+
+def in_numbers(results: Sequence[Result]) -> str:
+    """`3 passed, 1 not yet`."""
+    counts = Counter(result.state for result in results)
+    return ", ".join(f"{counts[state]} {IN_WORDS[state]}" for state in STATES if counts[state])
+
+
+def check_file(path: Path) -> tuple[list[Result], tuple[Problem, ...]]:
+    """The results of one file, and what of it cannot be read. A cell with a syntax error spoils only itself: an
+    exercise that it was to define is stopped by it."""
+    if path.suffix.lower() == WEIGHTS:
+        return check_weights_file(path)
+    source = extract(read(path.name, path))
+    answers = Answers([source])
+    names = [n for n in exercises.of_code() if answers.makes(0, n) or any(p.mentions(n) for p in source.problems)]
+    results = judged_in_process(answers, names, {name: _examiner(name) for name in names}, Locating())
+    return results, source.problems
+
+
+def check_weights_file(path: Path) -> tuple[list[Result], tuple[Problem, ...]]:
+    """The same for a file of weights, which answers the exercise that it is named after."""
+    file = read(path.name, path)
+    weighers = [_weigher(name) for name in exercises.of_weights()]
+    results = [weigh(weigher, [file]) for weigher in weighers if answers_exercise(file.name, weigher.exercise)]
+    return results, tuple(map(Problem, unasked([file], weighers)))
+
+
+def judged_in_process(
+    answers: Answers, names: Sequence[str], examiners: Mapping[str, Examiner], locating: Locating | None = None
+) -> list[Result]:
+    """The verdicts on some answers of one student by the grader's schedule, without its walls."""
+    probes = {name: {p.name: p.function for p in e.exercise.probes.values()} for name, e in examiners.items()}
+    runner = InProcess(probes, lambda name: examiners[name].draws, patience=SECONDS)
+    marker = SubmissionMarker(assignment(tuple(names)), examiners, runner, answers, locator=locating)
+    marker.mark()
+    return [marker.results[name] for name in names]
+
+
+class Hint(str):
+    """A hint that a notebook shows as text, without quotes."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def hint(name: str | Callable[..., Any]) -> Hint:
+    """The next hint for an exercise: about the mistake that was made last, as long as there is more to say of it; then
+    the one that is nearest to it, if one is near; then the gentlest. The last one says where the solution is."""
+    exercise = exercises.asked(name if isinstance(name, str) else name.__name__)
+    step = progress.next_step(exercise.name)
+    if step is not None:
+        return Hint(step)
+    made = progress.load()["mistakes"].get(exercise.name, [])
+    known = [exercise.misconceptions[m].explanation for m in made if m in exercise.misconceptions]
+    order = by_nearness(exercise.hints, " ".join(f"{e.sentence} {e.reason}" for e in known))
+    index = progress.next_hint(exercise.name, order)
+    if index is None:
+        return Hint(f"Those were all {len(exercise.hints)} hints. {solution(exercise.name)}")
+    last = f" {solution(exercise.name)}" if index == order[-1] else ""
+    return Hint(f"Hint {order.index(index) + 1} of {len(exercise.hints)}: {exercise.hints[index]}{last}")
+
+
+def by_nearness(hints: Sequence[str], mistake: str) -> list[int]:
+    """The order in which hints are given: one that shares several words with the mistake comes first."""
+    words = content_words(mistake)
+    shared = [len(content_words(text) & words) for text in hints]
+    order = list(range(len(hints)))
+    if shared and max(shared) >= 3 and shared.count(max(shared)) == 1:
+        nearest = shared.index(max(shared))
+        order.remove(nearest)
+        order.insert(0, nearest)
+    return order
+
+
+def content_words(text: str) -> set[str]:
+    return {word for word in re.findall(r"[a-z_]{3,}", text.lower()) if word not in SMALL_WORDS}
+
+
+def solution(name: str) -> str:
+    """Where the solution is folded."""
+    page = places.page(name)
+    if name in exercises.of_weights():
+        return f"The chapter trains weights that pass{f': {page}' if page else ''}. Compare your training with its own."
+    where = (
+        page or f"the book's page of chapter {places.number(name).partition('.')[0]}, exercise {places.number(name)}"
+    )
+    return f'The solution is on {where}, under "Show solution": read it, close it, and write it yourself.'
+
+
+def next_hint(name: str) -> str:
+    return str(hint(name))
+
+
+def status() -> progress.Status:
+    """Progress over the course: a bar per chapter, and the next exercise."""
+    return progress.Status.now()

@@ -1,0 +1,208 @@
+"""What a student has done so far, in one small file: `.qkv/progress.json` at the top of the course.
+
+`QKV_PROGRESS` names another file, or `off` keeps nothing (used when editions are executed and tested).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from proctor.examining.result import IN_WORDS, Result
+from proctor.report.notebook import SIGNS
+from qkv import exercises
+from qkv.notebook import places
+
+BAR = 20
+SKIPPED = "skipped"  # the student goes on with ours, and may come back
+
+
+def location() -> Path | None:
+    """Where progress is kept, or None if it is not."""
+    chosen = os.environ.get("QKV_PROGRESS")
+    if chosen == "off":
+        return None
+    if chosen:
+        return Path(chosen)
+    return (course_here() or Path.cwd()) / ".qkv" / "progress.json"
+
+
+def course_here() -> Path | None:
+    """The top of the course that the current folder is in, if it is in one."""
+    here = Path.cwd()
+    tops = (folder for folder in (here, *here.parents) if (folder / "_toc.yml").exists())
+    return next((folder for folder in tops if (folder / "notebooks").is_dir()), None)
+
+
+def load() -> dict[str, Any]:
+    """What is kept; an unreadable file counts as empty, since the work itself is in the notebooks."""
+    empty: dict[str, Any] = {"states": {}, "hints": {}, "mistakes": {}, "steps": {}}
+    path = location()
+    if path is None or not path.exists():
+        return empty
+    try:
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        return {part: dict(kept.get(part, {})) for part in empty}
+    except (ValueError, KeyError, TypeError, AttributeError, OSError):
+        return empty
+
+
+@contextmanager
+def _changing() -> Iterator[dict[str, Any]]:
+    kept = load()
+    yield kept
+    path = location()
+    if path is None:
+        return
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft = path.with_name(f"{path.name}.{os.getpid()}")
+        draft.write_text(json.dumps(kept, indent=1), encoding="utf-8")
+        draft.replace(path)  # two kernels may check at once: a reader never sees half a file
+    except OSError:
+        pass  # a read-only course can still be worked through
+
+
+def record(result: Result) -> None:
+    """Remember the state, and which mistakes were made last; what has once passed stays passed."""
+    if result.state == "fault":
+        return
+    with _changing() as kept:
+        kept["mistakes"][result.exercise] = list(result.misconceptions)
+        before = kept["states"].get(result.exercise)
+        if before != "passed" and not (before == SKIPPED and result.state == "not_started"):
+            kept["states"][result.exercise] = result.state
+        steps = list(result.steps)
+        if kept["steps"].get(result.exercise, {}).get("all") != steps:
+            kept["steps"][result.exercise] = {"all": steps, "given": 0}
+
+
+def next_step(name: str) -> str | None:
+    """The next hint about the mistake that was made last, each a step further; None if there is none left."""
+    with _changing() as kept:
+        known = kept["steps"].get(name, {"all": [], "given": 0})
+        if known["given"] >= len(known["all"]):
+            return None
+        known["given"] += 1
+        return str(known["all"][known["given"] - 1])
+
+
+def skip(name: str) -> None:
+    """Remember that an exercise was left for later; what has passed stays passed."""
+    with _changing() as kept:
+        if kept["states"].get(name) != "passed":
+            kept["states"][name] = SKIPPED
+
+
+def next_hint(name: str, order: Sequence[int]) -> int | None:
+    """The index of the next hint, of those that are not used up, in this order; None if all are."""
+    with _changing() as kept:
+        used = kept["hints"].get(name, [])
+        used = list(range(used)) if isinstance(used, int) else list(used)
+        left = [index for index in order if index not in used]
+        if left:
+            kept["hints"][name] = [*used, left[0]]
+    return left[0] if left else None
+
+
+def following(name: str) -> str | None:
+    """The exercise to go on with after this one: the next that is not done, or the first that was left out."""
+    states, names = load()["states"], exercises.names()
+    later = names[names.index(name) + 1 :] + names[: names.index(name)]
+    done = ("passed", SKIPPED)
+    return next((n for n in later if states.get(n) not in done), None) or next(
+        (n for n in later if states.get(n) == SKIPPED), None
+    )
+
+
+@dataclass(frozen=True)
+class Status:
+    """Progress by chapter: (stem, [(exercise, state)])."""
+
+    chapters: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+
+    @classmethod
+    def now(cls) -> Status:
+        states = load()["states"]
+        return cls(
+            tuple(
+                (stem, tuple((e.name, states.get(e.name, "not_started")) for e in found))
+                for stem, found in exercises.chapters().items()
+            )
+        )
+
+    @property
+    def next_exercise(self) -> str | None:
+        states = {name: state for _, found in self.chapters for name, state in found}
+        open_ = [name for name, state in states.items() if state not in ("passed", SKIPPED)]
+        return next(iter([*open_, *(name for name, state in states.items() if state == SKIPPED)]), None)
+
+    def __str__(self) -> str:
+        lines = []
+        for number, (stem, found) in enumerate(self.chapters, 1):
+            done = sum(state == "passed" for _, state in found)
+            full = round(BAR * done / max(len(found), 1))  # a chapter that is being written has none
+            bar = "█" * full + "░" * (BAR - full)
+            skipped = sum(state == SKIPPED for _, state in found)
+            lines.append(
+                f"{number:02} {stem:12} {bar} {done} of {len(found)}" + (f", {skipped} skipped" if skipped else "")
+            )
+        return "\n".join([*lines, self._next_line])
+
+    @property
+    def _next_line(self) -> str:
+        name = self.next_exercise
+        if name is None:
+            return "All exercises passed."
+        return f"Next: {name}, in chapter {exercises.chapter_of(name)} ({effort(name)})."
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(str(self))
+
+    def _repr_html_(self) -> str:
+        rows = []
+        current = exercises.chapter_of(self.next_exercise) if self.next_exercise else ""
+        for number, (stem, found) in enumerate(self.chapters, 1):
+            done = sum(state == "passed" for _, state in found)
+            title = f"{number:02} {places.chapter_title(stem)}"
+            items = "".join(
+                f'<li>{sign(state)} <a href="{escape(places.cell(name))}"><code>{escape(name)}</code></a> '
+                f"{escape(in_words(state))} · {escape(effort(name))}</li>"
+                for name, state in found
+            )
+            rows.append(
+                f'<details{" open" if stem == current else ""} style="margin:.2em 0">'
+                f'<summary style="cursor:pointer"><span style="display:inline-block;width:22em">{escape(title)}</span> '
+                f'<progress max="{len(found)}" value="{done}" aria-label="{escape(title)}"></progress> '
+                f'{done} of {len(found)}</summary><ul style="list-style:none;margin:.2em 0 .6em">{items}</ul></details>'
+            )
+        name = self.next_exercise
+        link = f' <a href="{escape(places.cell(name))}">Go there.</a>' if name else ""
+        return f'<div class="qkv-status">{"".join(rows)}<p>{escape(self._next_line)}{link}</p></div>'
+
+
+def sign(state: str) -> str:
+    signs: Mapping[Any, str] = {**SIGNS, SKIPPED: "↷"}
+    return signs.get(state, "?")
+
+
+def in_words(state: str) -> str:
+    words: Mapping[Any, str] = {**IN_WORDS, SKIPPED: "skipped: ours for now"}
+    return words.get(state, state)
+
+
+def effort(name: str) -> str:
+    """`about 15 minutes, ●●○`; the exercise is the one source of both."""
+    exercise = exercises.asked(name)
+    stars = "●" * (exercise.difficulty or 0) + "○" * (3 - (exercise.difficulty or 0))
+    return f"about {exercise.minutes} minutes, {stars}"
+
+
+def status_text() -> str:
+    return str(Status.now())

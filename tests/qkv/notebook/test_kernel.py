@@ -1,0 +1,148 @@
+"""A verdict is about the code on the screen, or says that it is not; nothing hangs; nothing floods."""
+
+from __future__ import annotations
+
+import json
+import linecache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from IPython.core.interactiveshell import InteractiveShell
+
+from proctor import Result
+from proctor.report import terminal
+from proctor.report.notebook import card
+from qkv.notebook import kernel
+from qkv.notebook.checking import check_named, check_paths
+
+RIGHT = """import torch
+def softmax(scores, dim):
+    powers = torch.exp(scores - scores.amax(dim, keepdim=True))
+    return powers / powers.sum(dim, keepdim=True)
+"""
+BROKEN = RIGHT.replace("scores.amax(dim, keepdim=True))", "scores.amax(dim, keepdim=True)")
+LOOP = "def softmax(scores, dim):\n    i = 0\n    while i < 10:\n        pass\n    return scores\n"
+PRINTS = RIGHT.replace("    powers =", "    print('shape', tuple(scores.shape))\n    powers =")
+
+
+class Notebook:
+    """A kernel without a browser."""
+
+    def __init__(self) -> None:
+        self.shell = InteractiveShell.instance()
+        self.run("from qkv import check\nfrom qkv.notebook import kernel\nkernel.attend()")
+
+    def run(self, text: str) -> Any:
+        return self.shell.run_cell(text, store_history=True).result
+
+
+@pytest.fixture
+def notebook(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setattr(kernel, "_cells", [])
+    made = Notebook()
+    yield made
+    made.shell.events.unregister("post_run_cell", kernel.remember)
+    InteractiveShell.clear_instance()
+
+
+def test_after_a_syntax_error_nothing_is_passed(notebook: Notebook) -> None:
+    notebook.run(RIGHT)
+    assert notebook.run("check(softmax)").state == "passed"
+    notebook.run(BROKEN)
+    result = notebook.run("check(softmax)")
+    assert result.state == "stopped"
+    assert "The last version of `softmax` that you ran did not get through: SyntaxError in line 3: '(' was never" in (
+        result.message
+    )
+    notebook.run(RIGHT)
+    assert notebook.run("check(softmax)").state == "passed"
+
+
+def test_a_version_that_raised_before_it_was_defined(notebook: Notebook) -> None:
+    notebook.run(RIGHT)
+    notebook.run("1 / 0\n" + RIGHT)
+    assert "did not get through: ZeroDivisionError: division by zero." in notebook.run("check(softmax)").message
+
+
+def test_a_version_that_raised_afterwards_is_the_one_that_is_checked(notebook: Notebook) -> None:
+    notebook.run(RIGHT + "1 / 0\n")
+    assert notebook.run("check(softmax)").state == "passed"
+
+
+def test_a_failure_of_another_cell_does_not_matter(notebook: Notebook) -> None:
+    notebook.run(RIGHT)
+    notebook.run("def similarity_scores(")
+    notebook.run("softmax(1)")
+    assert notebook.run("check(softmax)").state == "passed"
+
+
+def test_a_lambda_is_found_by_the_name_that_it_was_given(notebook: Notebook) -> None:
+    text = "softmax = lambda s, dim: (s - s.logsumexp(dim, keepdim=True)).exp()"
+    notebook.run("import torch\n" + text)
+    result = notebook.run("check(softmax)")
+    assert (result.exercise, result.state) == ("softmax", "passed")
+
+
+def test_what_is_imported_from_the_course_is_no_answer(notebook: Notebook) -> None:
+    notebook.run("from qkv.model.lookup import softmax")
+    result = notebook.run("check(softmax)")
+    assert result.state == "not_started"
+    assert "This softmax is ours." in result.message
+
+
+def live(text: str) -> Any:
+    file = "<ipython-input-7>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    names: dict[str, Any] = {"torch": torch}
+    exec(compile(text, file, "exec"), names)
+    return names["softmax"]
+
+
+def test_an_endless_loop_is_a_card_with_its_line() -> None:
+    result = check_named("softmax", live(LOOP), seconds=0.3)
+    assert (result.state, result.help) == ("stopped", "located")
+    assert result.line in (3, 4)
+    assert "Your code was still running after 0.3 s, at line" in result.message
+    assert "proctor" not in result.message
+
+
+def test_an_interrupt_is_the_same_card(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupts(scores: Any, dim: int) -> Any:
+        raise KeyboardInterrupt
+
+    result = check_named("softmax", interrupts)
+    assert result.state == "stopped"
+    assert result.explanations[0].sentence.startswith("You interrupted the check, at test_kernel.py, line")
+
+
+def test_an_endless_loop_in_the_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("qkv.notebook.checking.SECONDS", 0.5)
+    path = tmp_path / "work.ipynb"
+    scores = "def similarity_scores(q, k):\n    return q @ k.transpose(-1, -2)\n"
+    cells = [{"cell_type": "code", "source": text} for text in ("import torch", LOOP, scores)]
+    path.write_text(json.dumps({"cells": cells}))
+    assert check_paths([path]) == 1
+    told = capsys.readouterr().out
+    assert "Your code was still running after 0.5 s, at cell 2 of work.ipynb, line" in told
+    assert "similarity_scores: passed" in told  # the others get their turn
+
+
+def test_prints_are_shown_once_and_folded(capsys: pytest.CaptureFixture[str]) -> None:
+    result: Result = check_named("softmax", live(PRINTS))
+    assert result.state == "passed"
+    assert capsys.readouterr().out == ""
+    assert result.printed == "shape (2, 3, 5)\n"
+    assert "<details><summary>What your code printed, the first time</summary><pre>shape (2, 3, 5)" in card(result)
+    assert "printed" not in terminal.text(result)  # it passed: nobody needs to read that
+    wrong = check_named("softmax", live(PRINTS.replace("/ powers.sum(dim, keepdim=True)", "")))
+    assert terminal.text(wrong).endswith("Your code printed:\n  shape (2, 3, 5)")
+
+
+def test_a_flood_of_prints_is_a_card() -> None:
+    result = check_named("softmax", live("def softmax(scores, dim):\n    while True:\n        print('x' * 10_000)\n"))
+    assert result.state == "stopped"
+    assert "Your code printed more than 2,000,000 characters, at line 3" in result.message

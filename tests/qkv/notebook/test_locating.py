@@ -1,0 +1,98 @@
+"""`check(f)` in a notebook names the line of a mistake that has no name, and `hint` goes on from there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from proctor import Examiner
+from qkv import check, exercises, hint
+from qkv.notebook import locating
+from qkv.notebook.checking import namespace_of
+
+
+def spread_of(t):
+    return (t**2).mean(-2, keepdim=True)
+
+
+def rms_norm(x, gamma, eps=1e-6):
+    spread = spread_of(x)
+    return x / (spread + eps).sqrt() * gamma
+
+
+def softmax(scores, dim):
+    powers = (scores - scores.amax(dim, keepdim=True)).exp()
+    return powers / powers.sum(0, keepdim=True) + powers.sum() * 1e-3
+
+
+@pytest.fixture(autouse=True)
+def progress(tmp_path, monkeypatch):
+    monkeypatch.setenv("QKV_PROGRESS", str(tmp_path / "progress.json"))
+
+
+def test_the_line_of_a_helper_is_found(monkeypatch):
+    monkeypatch.setattr(locating, "SECONDS", 20.0)
+    result = check(rms_norm)
+    assert result.help == "located"
+    assert result.line == spread_of.__code__.co_firstlineno + 1
+    assert "One change in line" in result.message
+    assert "look at the dimension" in result.message
+    assert result.located is not None
+    assert result.located.new == ""
+
+
+def test_hints_go_one_step_further_each_time(monkeypatch):
+    monkeypatch.setattr(locating, "SECONDS", 20.0)
+    check(rms_norm)
+    assert hint("rms_norm") == "The change was made to this piece of your code: `-2`."
+    assert hint("rms_norm").startswith("A dimension was exchanged for another.")
+    assert hint("rms_norm").startswith("Hint 1 of ")
+    check(rms_norm)
+    assert hint("rms_norm").startswith("Hint 2 of "), "the same mistake is not told twice"
+
+
+def test_nothing_of_the_students_changes(monkeypatch):
+    monkeypatch.setattr(locating, "SECONDS", 0.2)
+    before = dict(namespace_of(rms_norm))
+    x = torch.randn(3, 4)
+    values = rms_norm(x, torch.ones(4))
+    check(rms_norm)
+    assert namespace_of(rms_norm) == before
+    assert torch.equal(rms_norm(x, torch.ones(4)), values)
+
+
+def test_an_interrupt_ends_the_search_and_the_verdict_stays(monkeypatch):
+    def interrupted(self: Any, tried: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(locating.Progress, "tell", interrupted)
+    result = check(rms_norm)
+    assert result.state == "not_yet"
+    assert result.help is None
+
+
+def test_a_line_says_what_takes_so_long(capsys):
+    check(rms_norm)
+    assert "Looking for the line: 60 small changes tried" in capsys.readouterr().err
+
+
+def test_an_answer_without_a_text_is_judged_all_the_same():
+    names: dict[str, Any] = {}
+    exec("def rms_norm(x, gamma, eps=1e-6):\n    return x * gamma * 3", names)
+    result = check(names["rms_norm"])
+    assert result.state == "not_yet"
+    assert result.located is None
+
+
+def test_time_is_bounded(monkeypatch):
+    """However many candidates there are, the search ends soon after its time: one batch later at most."""
+    monkeypatch.setattr(locating, "SECONDS", 0.0)
+    tried: list[int] = []
+    monkeypatch.setattr(locating.Progress, "tell", lambda self, count: tried.append(count))
+    examiner = Examiner(exercises.find("softmax"))
+    plain = examiner.examine(softmax)
+    result = locating.with_line(plain, softmax, examiner, namespace_of(softmax), {})
+    assert tried == []
+    assert result.help in (None, "located")  # the trace alone
