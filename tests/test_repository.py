@@ -20,6 +20,8 @@ from packaging.utils import canonicalize_name
 from qkv import __version__
 from qkv.commands.cli import main
 
+pytestmark = pytest.mark.quick
+
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 LOCK = (ROOT / "requirements.lock").read_text("utf-8").splitlines()
