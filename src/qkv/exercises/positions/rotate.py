@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
-from proctor.examining.usual_mistakes import squeezes, unpacks
+from proctor.examining.usual_mistakes import squeezes
 from proctor.inside.inputs import distinct, integers, normal
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
@@ -336,4 +336,3 @@ def added_instead_of_turned(x: Tensor, positions: Tensor, base: float = 10000.0)
 
 
 squeezes(exercise)
-unpacks(exercise, "x", "batch", "seq", "d")

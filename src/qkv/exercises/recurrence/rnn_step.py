@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
-from proctor.examining.usual_mistakes import squeezes, unpacks
+from proctor.examining.usual_mistakes import squeezes
 from proctor.inside.inputs import normal
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
@@ -195,4 +195,3 @@ def matrices_only(x: Tensor, h: Tensor, w_x: Tensor, w_h: Tensor, b: Tensor) -> 
 
 
 squeezes(exercise)
-unpacks(exercise, "x", "batch", "d_in")
