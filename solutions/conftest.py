@@ -61,7 +61,8 @@ def pytest_ignore_collect(collection_path):
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item):
     """Run a cell in the environment of its edition's mode, with which the first one starts the kernel."""
-    with mock.patch.dict(os.environ, rotation.SETTINGS[rotation.mode_of(item.path)]):
+    settings = rotation.SETTINGS[rotation.mode_of(item.path)] if isinstance(item, Cell) else {}  # other tests come, too
+    with mock.patch.dict(os.environ, settings):
         return (yield)
 
 
