@@ -38,7 +38,7 @@ KINDS = {"named": "named", "explained": "explained", "located": "located", None:
 INTRODUCTION = """\
 Of the wrong answers in `answers/`, how many are told which mistake they make (*named*), which property they lack or
 what they raised (*explained*), or in which line they go wrong (*located*); with the search of `proctor.locate` and
-without it. A file's answers are all in one half, by a hash of its path.
+without it, where a line is known of code that stopped. A file's answers are all in one half, by a hash of its path.
 """
 
 
@@ -68,12 +68,15 @@ class Judge:
 
     examiners: dict[str, Examiner] = field(default_factory=dict)
 
-    def judged(self, which: str = "all", part: str = "") -> Iterator[Judged]:
-        """Those of one half, or of both, with `part` in their path."""
+    def judged(self, which: str = "all", part: str = "", every: int = 1) -> Iterator[Judged]:
+        """Those of one half, or of both, with `part` in their path; of these files every so-and-so-many-th."""
         torch.set_num_threads(1)
+        chosen = 0
         for path, answers in groupby(kept(ANSWERS, "wrong"), key=lambda answer: answer.path):
             if which in ("all", half_of(path)) and part in path.as_posix():
-                yield from self._file(path, {answer.exercise for answer in answers})
+                if chosen % every == 0:
+                    yield from self._file(path, {answer.exercise for answer in answers})
+                chosen += 1
 
     def _file(self, path: Path, answered: set[str]) -> Iterator[Judged]:
         names = [name for name in exercises.of_code() if name in answered]
@@ -92,20 +95,22 @@ class Judge:
             yield Judged(path, result, searched[name], each if name in lacking else None)
 
 
-def section(which: str = "all", part: str = "", talk: bool = False) -> list[str]:
+def section(which: str = "all", part: str = "", every: int = 1, talk: bool = False) -> list[str]:
     """The lines of the results about what a wrong answer is told.
 
     Args:
         which: one half of the answers, or all.
         part: of the path, to look at a few.
+        every: 10 looks at one file in ten.
         talk: print what each answer without a name was told.
     """
     found: list[Judged] = []
-    for judged in Judge().judged(which, part):
+    for judged in Judge().judged(which, part, every):
         found.append(judged)
         if talk and judged.plain.help is None:
             print(f"{judged.path.relative_to(ANSWERS)} {judged.plain.exercise}: {said(judged.searched)}", flush=True)
-    lines = ["## What a wrong answer is told", "", *INTRODUCTION.splitlines(), ""]
+    lines = ["## What a wrong answer is told", "", *INTRODUCTION.splitlines()]
+    lines += [*([f"One file in {every} was looked at."] if every > 1 else []), ""]
     lines += ["| answers | the search | " + " | ".join(KINDS.values()) + " |", "|---|---|" + "---|" * len(KINDS)]
     groups = {"all": found} | {words: [j for j in found if j.half == half] for half, words in HALVES.items()}
     for words, group in groups.items():

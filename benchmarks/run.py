@@ -44,6 +44,7 @@ def main() -> None:
     words.add_argument("--theirs", type=int, default=20, help="graded by nbgrader and by otter (default: 20)")
     words.add_argument("--rounds", type=int, default=3, help="of everything that is compared (default: 3)")
     words.add_argument("--growth", default="20,200,2000", help="sizes of classes (default: 20,200,2000)")
+    words.add_argument("--every", type=int, default=1, help="of files with wrong answers, one in so many (default: 1)")
     words.add_argument("--only", choices=(*ORDER, ""), default="", help="print one part, and write nothing")
     words.add_argument("--write", action="store_true", help="with --only: also put it into RESULTS.md")
     words.add_argument("--smoke", action="store_true", help="run every part in its smallest size, and write nothing")
@@ -70,7 +71,7 @@ def full(home: Path, chosen: argparse.Namespace) -> Parts:
         "grading": lambda: grading.section(home, chosen.submissions, chosen.theirs, chosen.rounds),
         "tricks": lambda: grading.tricks(home, 100, chosen.rounds),
         "growth": lambda: grading.growth(home, [int(size) for size in chosen.growth.split(",")]),
-        "locating": locating.section,
+        "locating": lambda: locating.section(every=chosen.every),
         "model": speed.section,
         "language": language.section,
     }
