@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from proctor.source import stub
 from proctor.source.names import Imported, names_of
-from proctor.source.text import Function, Text, first_line
+from proctor.source.text import FunctionOrClass, Text, first_line
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -89,4 +89,4 @@ def defines(node: ast.stmt) -> bool:
     return True
 
 
-SIMPLE = Function | ast.ClassDef | ast.Import | ast.ImportFrom | ast.Assign | ast.AugAssign | ast.AnnAssign
+SIMPLE = FunctionOrClass | ast.Import | ast.ImportFrom | ast.Assign | ast.AugAssign | ast.AnnAssign

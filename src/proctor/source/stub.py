@@ -8,9 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Container
 
-from proctor.source.text import Function, Text, body_of, first_line
-
-Definition = Function | ast.ClassDef
+from proctor.source.text import Function, FunctionOrClass, Text, body_of, first_line
 
 
 def is_stub(node: ast.stmt) -> bool:
@@ -40,26 +38,21 @@ class Cutter:
     def __init__(self, text: Text, without: Container[str] = (), body: str = "raise NotImplementedError") -> None:
         self.text, self.without, self.body = text, without, body
         self.lines = text.source.split("\n")
+        decorators = [d for part in ast.walk(text.tree) for d in getattr(part, "decorator_list", ())]
+        self.dropped = {n for d in decorators if self._is_left_out(d) for n in range(d.lineno, _end(d) + 1)}
 
-    def whole(self, node: Definition) -> str:
-        """A definition as it is."""
-        dropped = {
-            line
-            for part in ast.walk(node)
-            if isinstance(part, Definition)
-            for decorator in part.decorator_list
-            if self._is_left_out(decorator)
-            for line in range(decorator.lineno, _end(decorator) + 1)
-        }
-        return "\n".join(self.lines[n - 1] for n in range(first_line(node), _end(node) + 1) if n not in dropped)
+    def whole(self, node: FunctionOrClass | None = None) -> str:
+        """A definition, or all of the text, with nothing but those decorators left out."""
+        lines = range(first_line(node), _end(node) + 1) if node else range(1, len(self.lines) + 1)
+        return "\n".join(self.lines[number - 1] for number in lines if number not in self.dropped)
 
-    def stub(self, node: Definition) -> str:
+    def stub(self, node: FunctionOrClass) -> str:
         """Signature and docstring. A class has its attributes and its `__init__`, but none of its private methods."""
         if isinstance(node, Function):
             return f"{self._head(node)}\n{_inside(node)}{self.body}"
         parts = [self._head(node)]
         for member in body_of(node):
-            if not isinstance(member, Definition):
+            if not isinstance(member, FunctionOrClass):
                 parts.append(self._between(member.lineno, _end(member)))
             elif member.name == "__init__":
                 parts.append(self.whole(member))
@@ -67,7 +60,7 @@ class Cutter:
                 parts.append(self.stub(member))
         return "\n\n".join(parts)
 
-    def _head(self, node: Definition) -> str:
+    def _head(self, node: FunctionOrClass) -> str:
         decorators = [d for d in node.decorator_list if not self._is_left_out(d)]
         kept = [self._between(decorator.lineno, _end(decorator)) for decorator in decorators]
         first = node.body[0]
@@ -79,7 +72,7 @@ class Cutter:
             kept.append(_inside(node) + self.text.of(first))
         return "\n".join(kept)
 
-    def _signature(self, node: Definition, first: ast.stmt) -> str:
+    def _signature(self, node: FunctionOrClass, first: ast.stmt) -> str:
         """The text before the first statement of the body, without comments that stand on lines of their own."""
         if first.lineno == node.lineno:
             return self.lines[node.lineno - 1].encode()[: first.col_offset].decode().rstrip()
@@ -98,7 +91,7 @@ def _end(node: ast.stmt | ast.expr) -> int:
     return node.end_lineno or node.lineno
 
 
-def _inside(node: Definition) -> str:
+def _inside(node: FunctionOrClass) -> str:
     return " " * (node.col_offset + 4)
 
 

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Protocol
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+FunctionOrClass = Function | ast.ClassDef
 
 
 class Text:
@@ -62,7 +63,7 @@ def first_line(node: ast.stmt) -> int:
     return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
 
-def body_of(node: Function | ast.ClassDef) -> list[ast.stmt]:
+def body_of(node: FunctionOrClass) -> list[ast.stmt]:
     """The statements of a definition without its docstring."""
     return node.body[1:] if ast.get_docstring(node, clean=False) is not None else node.body
 

@@ -84,7 +84,7 @@ def reached(chapter: Chapter, cells: list[str], without: tuple[str, ...] = ()) -
 
     found: dict[Path, str] = {}
     for module in reach(cells, own, find).values():
-        text = "\n".join(map(meaning_of, module.nodes()))
+        text = "\n".join(meaning_of(statement.node) for statement in module.statements())
         found |= {file: file.read_text(encoding="utf-8") for file in beside(module.path, text)}
         found[module.path] = text
     return dict(sorted(found.items()))
