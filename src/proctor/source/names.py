@@ -27,12 +27,14 @@ class Names(NamedTuple):
     """The names of one statement.
 
     Args:
-        binds: names of the module that get a value when it runs, or whose value is changed (`Layer.size = 3`).
+        binds: names of the module that get a value when it runs, or whose value is changed.
+        changes: those of them that are only changed, in place: `Layer.size = 3`, `table["a"] = 1`.
         needs: global names that it refers to, at once or when what it defines is called; builtins are among them.
         imports: what it imports, also inside of functions; relative imports are left out.
     """
 
     binds: frozenset[str]
+    changes: frozenset[str]
     needs: frozenset[str]
     imports: tuple[Imported, ...]
 
@@ -84,6 +86,7 @@ class _Reader:
     def __init__(self) -> None:
         self.module = Scope()
         self.scopes: list[Scope] = []  # inside the module; outer ones come before inner ones
+        self.changed: set[str] = set()
         self.imports: list[Imported] = []
 
     def read(self, statement: ast.stmt) -> Names:
@@ -94,7 +97,8 @@ class _Reader:
             waiting += reversed(list(visit(node, scope)))
         for scope in reversed(self.scopes):
             self.close(scope)
-        return Names(frozenset(self.module.bound), frozenset(self.module.used), tuple(self.imports))
+        bound, changed, used = map(frozenset, (self.module.bound, self.changed, self.module.used))
+        return Names(bound | changed, changed - bound, used, tuple(self.imports))
 
     def children(self, node: ast.AST, scope: Scope) -> Work:
         kind = type(node).__name__
@@ -145,13 +149,12 @@ class _Reader:
         return ()
 
     def visit_Attribute(self, node: ast.Attribute | ast.Subscript, scope: Scope) -> Work:
-        """`Layer.forward = …`, `table["a"] = …`: the value of a name is changed."""
         if isinstance(node.ctx, ast.Store) and scope is self.module:
             root: ast.expr = node
             while isinstance(root, ast.Attribute | ast.Subscript):
                 root = root.value
             if isinstance(root, ast.Name):
-                self.bind(root.id, scope)
+                self.changed.add(root.id)
         return self.children(node, scope)
 
     visit_Subscript = visit_Attribute

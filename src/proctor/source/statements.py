@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 
 from proctor.source import stub
-from proctor.source.names import Imported, names_of
+from proctor.source.names import Imported, Names, names_of
 from proctor.source.text import FunctionOrClass, Text, first_line
 
 
@@ -18,17 +18,27 @@ class Statement:
         node: its syntax tree.
         line: its first, in the source.
         text: with its decorators.
-        binds, needs, imports: see `proctor.source.names.Names`.
+        names: see `proctor.source.names.Names`.
         place: of the source, as messages speak of it: "cell 3 of work.ipynb".
     """
 
     node: ast.stmt
     line: int
     text: str
-    binds: frozenset[str]
-    needs: frozenset[str]
-    imports: tuple[Imported, ...]
+    names: Names
     place: str = ""
+
+    @property
+    def binds(self) -> frozenset[str]:
+        return self.names.binds
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return self.names.needs
+
+    @property
+    def imports(self) -> tuple[Imported, ...]:
+        return self.names.imports
 
     @property
     def is_import(self) -> bool:
@@ -61,11 +71,7 @@ def statements(text: Text | str) -> list[Statement]:
         SyntaxError, ValueError, RecursionError, MemoryError: Python cannot read it.
     """
     text = Text(text) if isinstance(text, str) else text
-    found = []
-    for node in text.tree.body:
-        names = names_of(node)
-        found.append(Statement(node, first_line(node), text.of(node), names.binds, names.needs, names.imports))
-    return found
+    return [Statement(node, first_line(node), text.of(node), names_of(node)) for node in text.tree.body]
 
 
 def defines(node: ast.stmt) -> bool:

@@ -28,7 +28,7 @@ class Reached:
 
     def add(self, names: frozenset[str] | None) -> Iterator[Imported]:
         """Take names (None: all of them) and all that they use; gives what that imports."""
-        waiting = [s for s in self.module.statements if names is None or not s.binds or s.binds & names]
+        waiting = [s for s in self.module.statements if names is None or acts(s) or s.binds & names]
         while waiting:
             statement = waiting.pop()
             if statement not in self.chosen:
@@ -78,6 +78,11 @@ def reach(
     return found
 
 
+def acts(statement: Statement) -> bool:
+    """Is it there for what it does? Then it gives no name a value, or changes how the module is read."""
+    return statement.binds == statement.names.changes or statement.is_future
+
+
 @cache  # all chapters reach the same modules
 def module_of(text: str) -> Module:
     """The statements of a text, each import on its own; none if it cannot be parsed (a cell with a magic)."""
@@ -93,7 +98,7 @@ def _is_docstring(node: ast.stmt) -> bool:
 
 
 def _one_by_one(statement: Statement) -> Iterator[Statement]:
-    """An import of several names as several imports; one from `__future__` is there for what it does."""
+    """An import of several names as several imports."""
     node = statement.node
     if not isinstance(node, ast.Import | ast.ImportFrom):
         yield statement
@@ -101,6 +106,4 @@ def _one_by_one(statement: Statement) -> Iterator[Statement]:
     for alias in node.names:
         one = copy(node)
         one.names = [alias]
-        names = names_of(one)
-        binds = frozenset[str]() if statement.is_future else names.binds
-        yield replace(statement, node=one, binds=binds, imports=names.imports)
+        yield replace(statement, node=one, names=names_of(one))
