@@ -52,7 +52,7 @@ class Scope:
     is_class: bool = False
     holder: Scope | None = None
     bound: set[str] = field(default_factory=set)
-    used: set[str] = field(default_factory=set)  # in a class: before it was bound there
+    used: set[str] = field(default_factory=set)  # in a class: before it was bound there, on whatever path
     of_module: set[str] = field(default_factory=set)  # declared `global`
 
 
@@ -102,13 +102,13 @@ class _Reader:
 
     def children(self, node: ast.AST, scope: Scope) -> Work:
         kind = type(node).__name__
-        if name := getattr(node, BINDS.get(kind, ""), None):
-            self.bind(name, scope)
-        parts = (getattr(node, part, None) for part in ORDER.get(kind, node._fields))
-        for part in parts:
-            for one in part if isinstance(part, list) else (part,):
+        for part in ORDER.get(kind, node._fields):
+            value = getattr(node, part, None)
+            for one in value if isinstance(value, list) else (value,):
                 if isinstance(one, ast.AST):
                     yield one, scope
+                elif one and part == BINDS.get(kind):
+                    yield ast.Name(one, ast.Store()), scope
 
     # ---- scopes
 
@@ -176,6 +176,10 @@ class _Reader:
         if scope is not self.module:
             scope.of_module.update(node.names)
             self.module.used.update(node.names)
+            before = scope.bound & scope.of_module  # `import x` may stand above `global x`
+            scope.bound -= before
+            for name in before:
+                self.bind(name, scope)
         return ()
 
     def visit_Import(self, node: ast.Import, scope: Scope) -> Work:

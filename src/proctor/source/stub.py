@@ -50,6 +50,8 @@ class Cutter:
         """Signature and docstring. A class has its attributes and its `__init__`, but none of its private methods."""
         if isinstance(node, Function):
             return f"{self._head(node)}\n{_inside(node)}{self.body}"
+        if node.body[0].lineno == node.lineno:
+            return self.whole(node)  # a class on one line has no methods
         parts = [self._head(node)]
         for member in body_of(node):
             if not isinstance(member, FunctionOrClass):
