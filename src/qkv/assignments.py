@@ -98,11 +98,11 @@ def assignment(chosen: tuple[str, ...] | None = None) -> Assignment:
     earlier: dict[str, str] = {}
     sheets = []
     for entry in course.entries():
-        stem, found = entry.stem, exercises.chapters()[entry.stem]
+        stem, found = entry.stem, exercises.names_of(entry.stem)
         if not found:
             continue
-        graded = tuple(e for e in found if chosen is None or e.name in chosen)
-        names = tuple(e.name for e in found if e.name in exercises.of_code())
+        graded = tuple(exercises.get(name) for name in found if chosen is None or name in chosen)
+        names = tuple(name for name in found if name not in exercises.of_weights())
         module, source = f"qkv.model.{stem}", source_of(stem)
         if graded:
             sheets.append(ExerciseSheet(entry.label, graded, names, module, source, dict(texts), dict(earlier)))

@@ -259,12 +259,18 @@ def new() -> None:
 
 @new.command("exercise")
 @click.argument("name")
+@click.argument("arguments", nargs=-1, metavar="[ARGUMENT]...")
 @click.option("--chapter", "stem", required=True, metavar="STEM", help="The chapter that it closes, such as lookup.")
-def new_exercise(name: str, stem: str) -> None:
-    """An exercise NAME: reference, test, probes and mistakes, a right and a wrong answer, its place in the chapter."""
+def new_exercise(name: str, arguments: tuple[str, ...], stem: str) -> None:
+    """An exercise NAME: reference, test, probes and mistakes, a right and a wrong answer, its place in the chapter.
+
+    \b
+    qkv new exercise nearest_key q k --chapter lookup    a function of two tensors
+    qkv new exercise NearestKey x --chapter lookup       a class, since its name is in CapWords
+    """
     from qkv.authoring.write import new as pieces
 
-    sys.exit(pieces.new_exercise(name, stem))
+    sys.exit(pieces.new_exercise(name, stem, arguments))
 
 
 @new.command("chapter")
@@ -351,7 +357,7 @@ def known_exercise(name: str, chapters: Sequence[str] = ()) -> str:
     from qkv import exercises
 
     try:
-        return name if name in chapters else exercises.asked(name).name
+        return name if name in chapters else exercises.get(name).name
     except exercises.UnknownExercise as unknown:
         text = str(unknown)
         raise click.UsageError(text[:1].upper() + text[1:]) from unknown
@@ -361,13 +367,13 @@ def chosen_exercises(text: str) -> list[str]:
     """What `softmax,heads` stands for: exercises by their names, and all of a chapter by its stem."""
     from qkv import exercises
 
-    chapters = exercises.chapters()
-    names = [known_exercise(word.strip(), list(chapters)) for word in text.split(",") if word.strip()]
+    chapters = exercises.CHAPTERS
+    names = [known_exercise(word.strip(), chapters) for word in text.split(",") if word.strip()]
     if not names:
         raise click.UsageError(
             "--exercises names nothing. Give names of exercises or stems of chapters: softmax,heads."
         )
-    return [found for name in names for found in ([e.name for e in chapters[name]] if name in chapters else [name])]
+    return [found for name in names for found in (exercises.names_of(name) if name in chapters else [name])]
 
 
 def nearest(word: str, known: list[str]) -> str:

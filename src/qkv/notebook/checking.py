@@ -62,7 +62,7 @@ def check(answer: Callable[..., Any] | str) -> Result:
         return check_weights(answer)
     if isinstance(answer, str) or not callable(answer) or (name := name_of(answer)) is None:
         raise TypeError(f"check takes the function or class itself, not {answer!r}. For example: check(softmax)")
-    exercise = exercises.find(name)
+    exercise = exercises.get_code(name)
     if answer is exercise.reference:
         ours = Explanation(
             f"This {name} is ours. To write your own, run the cell of the exercise with your code in it."
@@ -83,7 +83,7 @@ def check(answer: Callable[..., Any] | str) -> Result:
 
 def check_weights(name: str) -> Result:
     """Check the weights that this folder holds for an exercise."""
-    exercise = exercises.of_weights()[name]
+    exercise = exercises.get_weights(name)
     path = Path(exercise.file)
     started = time.perf_counter()
     with machine.on_the_cpu():
@@ -98,7 +98,7 @@ def check_weights(name: str) -> Result:
 
 @cache
 def _weigher(name: str) -> Weigher:
-    return Weigher(exercises.of_weights()[name])
+    return Weigher(exercises.get_weights(name))
 
 
 def name_of(answer: Any) -> str | None:
@@ -122,7 +122,7 @@ def check_named(name: str, answer: Callable[..., Any], seconds: float | None = S
     Args:
         seconds: that one probe may take.
     """
-    examiner = _examiner(exercises.find(name).name)
+    examiner = _examiner(exercises.get_code(name).name)
     started = time.perf_counter()
     try:
         result = judged(name, answer, examiner, seconds)
@@ -168,7 +168,7 @@ def interrupted(exercise: Exercise, answer: Any, error: KeyboardInterrupt, secon
 
 @cache
 def _examiner(name: str) -> Examiner:
-    return Examiner(exercises.find(name))
+    return Examiner(exercises.get_code(name))
 
 
 def judged(name: str, answer: Callable[..., Any], examiner: Examiner, seconds: float | None = None) -> Result:
@@ -196,7 +196,7 @@ def judged(name: str, answer: Callable[..., Any], examiner: Examiner, seconds: f
 def answers_of_the_course(name: str) -> dict[tuple[str, str], str]:
     """What an answer may not call: the course's own version of it, and of what comes after it."""
     order = exercises.of_code()
-    after = [exercises.find(other) for other in order[order.index(name) :]]
+    after = [exercises.get_code(other) for other in order[order.index(name) :]]
     return {
         (inspect.getsourcefile(inspect.unwrap(e.reference)) or "", e.name): f"the course's own {e.name}" for e in after
     }
@@ -222,7 +222,7 @@ def used_parts(name: str, answer: Any) -> dict[str, Any]:
     order = exercises.of_code()
     earlier = order[: order.index(name)]
     named = {word for code in codes_of(answer) for word in code.co_names}
-    return {part: exercises.find(part).reference for part in earlier if part in named}
+    return {part: exercises.get_code(part).reference for part in earlier if part in named}
 
 
 def codes_of(answer: Any) -> Iterator[CodeType]:
@@ -338,7 +338,7 @@ class Hint(str):
 def hint(name: str | Callable[..., Any]) -> Hint:
     """The next hint for an exercise: about the mistake that was made last, as long as there is more to say of it; then
     the one that is nearest to it, if one is near; then the gentlest. The last one says where the solution is."""
-    exercise = exercises.asked(name if isinstance(name, str) else name.__name__)
+    exercise = exercises.get(name if isinstance(name, str) else name.__name__)
     step = progress.next_step(exercise.name)
     if step is not None:
         return Hint(step)

@@ -91,7 +91,7 @@ def test_time_is_bounded(monkeypatch):
     monkeypatch.setattr(locating, "SECONDS", 0.0)
     tried: list[int] = []
     monkeypatch.setattr(locating.Progress, "tell", lambda self, count: tried.append(count))
-    examiner = Examiner(exercises.find("softmax"))
+    examiner = Examiner(exercises.get_code("softmax"))
     plain = examiner.examine(softmax)
     result = locating.with_line(plain, softmax, examiner, namespace_of(softmax), {})
     assert tried == []

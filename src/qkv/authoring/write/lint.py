@@ -8,6 +8,7 @@ noticed by some probe.
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import inspect
 import io
@@ -20,6 +21,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -40,8 +42,10 @@ from proctor.inside.warmup import meta_kernels, stub_compiler
 from proctor.marking import probe_pickle
 from qkv import exercises
 from qkv.authoring.build.building import build
+from qkv.authoring.build.chapter import Task
+from qkv.authoring.build.chapter import read as read_chapter
 from qkv.authoring.build.definitions import definition
-from qkv.authoring.write.new import MARK, bindings
+from qkv.authoring.write.new import MARK
 from qkv.authoring.write.sample_answers import kept, kept_weights
 from qkv.course import AuthoringError, Chapter, Course
 from qkv.notebook.checking import judged, source_of, stand_ins, used_parts
@@ -78,7 +82,7 @@ HEADER = f"{'exercise':32} {'probes':>6} {'misconceptions':>14} {'pairs':>5}   {
 
 def run(names: list[str] | None = None, salts: int = SALTS, jobs: int | None = None) -> int:
     """Lint the named exercises or chapters, or all; print a table; 0 if nothing is to mend."""
-    chosen = [e.name for name in names for e in expand(name)] if names else exercises.names()
+    chosen = [found for name in names for found in expand(name)] if names else exercises.names()
     workers = min(jobs or os.cpu_count() or 1, len(chosen) or 1)  # a new chapter has no exercise yet
     context = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork
     with ProcessPoolExecutor(workers, context, like_a_grader) as pool:
@@ -107,9 +111,9 @@ def what_is_stale(stems: list[str]) -> tuple[int, list[str]]:
     return build(stems, check=True, say=said.append), said
 
 
-def expand(name: str) -> list[Question]:
-    """A chapter's stem stands for all its exercises."""
-    return exercises.chapters()[name] if name in exercises.CHAPTERS else [exercises.asked(name)]
+def expand(name: str) -> tuple[str, ...]:
+    """The exercise of that name, or all exercises of the chapter with that stem."""
+    return exercises.names_of(name) if name in exercises.CHAPTERS else (exercises.get(name).name,)
 
 
 def like_a_grader() -> None:
@@ -125,8 +129,8 @@ def like_a_grader() -> None:
 def lint_named(name: str, salts: int) -> Finding:
     """The same in another process, from which the code of a mutant cannot be sent."""
     if name in exercises.of_weights():
-        return lint_weights(exercises.of_weights()[name], salts)
-    finding = lint(exercises.find(name), salts)
+        return lint_weights(exercises.get_weights(name), salts)
+    finding = lint(exercises.get_code(name), salts)
     if finding.survey is not None:
         missed = tuple(replace(mutant, implementation=print) for mutant in finding.survey.missed)
         finding.survey = replace(finding.survey, missed=missed)
@@ -240,6 +244,7 @@ def words(exercise: Question) -> Iterator[str]:
     try:
         if exercise.section not in headings(chapter(exercise).source):
             yield f"{chapter(exercise).where()} has no section {exercise.section!r}"
+        yield from out_of_order(chapter(exercise).stem)
     except AuthoringError as error:
         yield str(error)
 
@@ -269,15 +274,30 @@ def unfinished(exercise: Exercise) -> Iterator[str]:
 
 
 def clashes(path: Path) -> Iterator[str]:
-    """Names that a file of exercises binds twice: a mistake or a helper would hide a reference without a word."""
+    """Names that an exercise's file binds twice: a mistake or a helper would hide the reference without a word."""
     lines: dict[str, list[int]] = {}
-    for names, line in bindings(path.read_text(encoding="utf-8")):
-        for name in names:
-            lines.setdefault(name, []).append(line)
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            lines.setdefault(node.name, []).append(node.lineno)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            for alias in node.names:
+                lines.setdefault(alias.asname or alias.name, []).append(node.lineno)
     for name, where in lines.items():
         if len(where) > 1:
             numbers = " and ".join(map(str, where))
             yield f"{path.name} binds {name} in lines {numbers}: the later one hides the first; rename it"
+
+
+@cache
+def out_of_order(stem: str) -> tuple[str, ...]:
+    """What to say if the chapter has its exercises in another order than its package lists them."""
+    course = Course.here()
+    found = [part.name for part in read_chapter(course.chapters([stem])[0], course) if isinstance(part, Task)]
+    listed = list(exercises.names_of(stem))
+    if found == listed:
+        return ()
+    place = f"src/qkv/exercises/{stem}/__init__.py"
+    return (f"{place} lists {', '.join(listed)}; the chapter has {', '.join(found)}. Give both one order.",)
 
 
 def shapes(exercise: Exercise) -> Iterator[str]:
