@@ -56,6 +56,7 @@ RULES = {
         others=("torch", "IPython"),
     ),
     "proctor": Rule(ours=("proctor",), others=None),
+    "proctor.source": Rule(ours=("proctor.source",), others=()),  # Python's standard library alone
 }
 # These exist in the sandbox's child, beside student code: nothing of the trusted side may come with them.
 CHILD_SIDE = ("proctor.inside", "proctor.forbid")

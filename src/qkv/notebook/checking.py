@@ -25,13 +25,14 @@ from proctor.forbid.scan import hidden_calls
 from proctor.inside.observe import Observation, describe, file_of
 from proctor.inside.running import Flood
 from proctor.marking.answers import Answers
-from proctor.marking.extraction import Definition, Problem, definitions_in, extract
+from proctor.marking.extraction import Problem, definitions_in, extract
 from proctor.marking.in_process import InProcess
 from proctor.marking.locating import Locating
 from proctor.marking.submission_marker import SubmissionMarker
 from proctor.marking.submissions import WEIGHTS, read
 from proctor.marking.weighing import answers_exercise, unasked, weigh
 from proctor.report import terminal
+from proctor.source.statements import Statement as Definition
 from qkv import exercises
 from qkv.assignments import assignment
 from qkv.notebook import kernel, machine, places, progress

@@ -8,7 +8,6 @@ noticed by some probe.
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import inspect
 import io
@@ -40,6 +39,7 @@ from proctor.inside.inputs import Replay, drawing
 from proctor.inside.observe import Observation, observe
 from proctor.inside.warmup import meta_kernels, stub_compiler
 from proctor.marking import probe_pickle
+from proctor.source.statements import statements
 from qkv import exercises
 from qkv.authoring.build.building import build
 from qkv.authoring.build.chapter import Task
@@ -276,12 +276,9 @@ def unfinished(exercise: Exercise) -> Iterator[str]:
 def clashes(path: Path) -> Iterator[str]:
     """Names that an exercise's file binds twice: a mistake or a helper would hide the reference without a word."""
     lines: dict[str, list[int]] = {}
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            lines.setdefault(node.name, []).append(node.lineno)
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            for alias in node.names:
-                lines.setdefault(alias.asname or alias.name, []).append(node.lineno)
+    for statement in statements(path.read_text(encoding="utf-8")):
+        for name in statement.binds - statement.names.changes:
+            lines.setdefault(name, []).append(statement.node.lineno)
     for name, where in lines.items():
         if len(where) > 1:
             numbers = " and ".join(map(str, where))
