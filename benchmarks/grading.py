@@ -37,7 +37,9 @@ WHOSE_TESTS = """\
 """
 
 
-def section(home: Path, students: int, their_students: int, rounds: int) -> list[str]:
+def section(
+    home: Path, students: int, their_students: int, rounds: int, tools: Sequence[str] = tuple(theirs.TOOLS)
+) -> list[str]:
     """The lines of the results about grading a class.
 
     Args:
@@ -45,16 +47,17 @@ def section(home: Path, students: int, their_students: int, rounds: int) -> list
         students: graded by qkv.
         their_students: graded by nbgrader and otter, which take their time.
         rounds: of everything, since a machine has faster and slower minutes.
+        tools: the others; each is installed, into an environment of its own.
     """
     large = classroom.make(fresh(home / "class"), students)
-    small = classroom.make(fresh(home / "small"), SMALL)
+    small = classroom.make(fresh(home / "small"), min(SMALL, students))
     measured: dict[tuple[str, int, int], Row] = {}
     floors, uploads, imports = [], [], []
     for _ in range(rounds):
         for jobs in BOTH:
             add(measured, graded(large, home, jobs, students))
-            add(measured, graded(small, home, jobs, SMALL))
-            for tool in theirs.TOOLS:
+            add(measured, graded(small, home, jobs, min(SMALL, students)))
+            for tool in tools:
                 add(measured, with_their_tool(tool, home, their_students, jobs))
         floors.append(ours.floor())
         say("one upload")
@@ -81,14 +84,14 @@ def section(home: Path, students: int, their_students: int, rounds: int) -> list
         "",
         "Throughput of `qkv grade`, like for like:",
         "",
-        "| processes | submissions | " + " | ".join(f"of {name(tool)}" for tool in theirs.TOOLS) + " |",
-        "|---|---|" + "---|" * len(theirs.TOOLS),
+        "| processes | submissions | " + " | ".join(f"of {name(tool)}" for tool in tools) + " |",
+        "|---|---|" + "---|" * len(tools),
         *(
             f"| {jobs} | {size} | "
-            + " | ".join(ratio(measured, tool, jobs, size, their_students) for tool in theirs.TOOLS)
+            + " | ".join(ratio(measured, tool, jobs, size, their_students) for tool in tools)
             + " |"
             for jobs in BOTH
-            for size in (students, SMALL)
+            for size in sorted({students, min(SMALL, students)}, reverse=True)
         ),
         "",
         f"- Two workers have {alone.each / pair.each:.2f} × the throughput of one.",
@@ -97,7 +100,7 @@ def section(home: Path, students: int, their_students: int, rounds: int) -> list
         f"- One upload as Gradescope has it run, from start to written verdict, takes {statistics.median(once):.2f} × "
         f"the time of `python -c 'import torch'` ({min(once):.2f} to {max(once):.2f}, n = {len(once)}, in turns).",
         "- Verdicts that are true to the answer as it is written: "
-        + "; ".join(measured[n, 1, s].truth() for n, s in truths(students, their_students))
+        + "; ".join(measured[n, 1, s].truth() for n, s in truths(students, their_students, tools))
         + ".",
         *WHOSE_TESTS.splitlines(),
     ]
@@ -112,18 +115,18 @@ def growth(home: Path, sizes: list[int]) -> list[str]:
     return [*lines, "", "Two workers; the start (torch in the grader and in each sandbox) is included."]
 
 
-def tricks(home: Path, students: int, rounds: int) -> list[str]:
+def tricks(home: Path, students: int, rounds: int, names: Sequence[str] = TRICKS) -> list[str]:
     """What each of the tricks that make a graded class fast is worth: the same class without it."""
     room = classroom.make(fresh(home / "tricks"), students)
     times: dict[str, list[float]] = {}
     for _ in range(rounds):
-        for trick in ("", *TRICKS):
+        for trick in ("", *names):
             say(f"{OURS}, {students} submissions, {f'without {trick}' if trick else 'all tricks'}")
             run, _ = ours.grade(room, home / "graded", 1, {VARIABLE: f"-{trick}" if trick else "all"})
             times.setdefault(trick, []).append(run.seconds)
     lines = ["## What each trick gains", "", *WITHOUT.format(students=students, rounds=rounds).splitlines(), ""]
     lines += ["| without | time, of that with all | range |", "|---|---|---|"]
-    for trick in TRICKS:
+    for trick in names:
         ratios = [a / b for a, b in zip(times[trick], times[""], strict=True)]
         lines.append(
             f"| {trick} | {100 * statistics.median(ratios):.0f} % | {100 * min(ratios):.0f}–{100 * max(ratios):.0f} % |"
@@ -193,8 +196,8 @@ def ratio(measured: Measured, tool: str, processes: int, size: int, their_studen
     return f"{other.each / own.each:,.0f} ×"
 
 
-def truths(students: int, their_students: int) -> Sequence[tuple[str, int]]:
-    return [(OURS, students), *((name(tool), their_students) for tool in theirs.TOOLS)]
+def truths(students: int, their_students: int, tools: Sequence[str]) -> Sequence[tuple[str, int]]:
+    return [(OURS, students), *((name(tool), their_students) for tool in tools)]
 
 
 def graded(room: Path, home: Path, jobs: int, students: int) -> Row:

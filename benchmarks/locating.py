@@ -1,8 +1,10 @@
-"""How many of the wrong answers that we keep are helped: named, explained, or located, and what a search costs.
+"""How many of the wrong answers that we keep are helped: named, explained or located, and what the search costs.
 
 The answers are split in two by a hash of their path: what is tuned looks at "tuned"; "held back" is what counts.
 
     python benchmarks/locating.py [tuned|held|all] [PART OF A PATH]
+
+prints what each answer without a name was told, and then this part of the results.
 """
 
 from __future__ import annotations
@@ -11,6 +13,8 @@ import hashlib
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 from statistics import median
@@ -29,6 +33,27 @@ from qkv.notebook.checking import judged_in_process
 
 ANSWERS = Path(__file__).resolve().parents[1] / "answers"
 SALT = "kept answers"
+HALVES = {"tuned": "those that the search was tuned on", "held": "those that were held back"}
+KINDS = {"named": "named", "explained": "explained", "located": "located", None: "told nothing"}
+INTRODUCTION = """\
+Of the wrong answers in `answers/`, how many are told which mistake they make (*named*), which property they lack or
+what they raised (*explained*), or in which line they go wrong (*located*); with the search of `proctor.locate` and
+without it, where a line is known of code that stopped. A file's answers are all in one half, by a hash of its path.
+"""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A wrong answer, judged without and with the search for its line."""
+
+    path: Path
+    plain: Result
+    searched: Result
+    seconds: float | None  # of processor time that the search took; None if none was begun
+
+    @property
+    def half(self) -> str:
+        return half_of(self.path)
 
 
 def half_of(path: Path) -> str:
@@ -37,58 +62,87 @@ def half_of(path: Path) -> str:
     return ("tuned", "held")[hashlib.sha256(name.encode()).digest()[0] % 2]
 
 
-def main(which: str = "all", part: str = "") -> None:
-    torch.set_num_threads(1)
-    examiners = {name: Examiner(exercises.get_code(name), SALT) for name in exercises.names()}
-    before: dict[str, Counter[str]] = {"tuned": Counter(), "held": Counter()}
-    after: dict[str, Counter[str]] = {"tuned": Counter(), "held": Counter()}
-    took: list[float] = []
-    for path, answers in groupby(kept(ANSWERS, "wrong"), key=lambda answer: answer.path):
-        half = half_of(path)
-        if which not in ("all", half) or part not in str(path):
-            continue
-        found = {answer.exercise for answer in answers}
-        names = [name for name in exercises.names() if name in found]
-        chosen = {name: examiners[name] for name in names}
+@dataclass
+class Judge:
+    """Judges kept wrong answers; makes the examiner of an exercise when the first answer to it comes."""
+
+    examiners: dict[str, Examiner] = field(default_factory=dict)
+
+    def judged(self, which: str = "all", part: str = "", every: int = 1) -> Iterator[Judged]:
+        """Those of one half, or of both, with `part` in their path; of these files every so-and-so-many-th."""
+        torch.set_num_threads(1)
+        chosen = 0
+        for path, answers in groupby(kept(ANSWERS, "wrong"), key=lambda answer: answer.path):
+            if which in ("all", half_of(path)) and part in path.as_posix():
+                if chosen % every == 0:
+                    yield from self._file(path, {answer.exercise for answer in answers})
+                chosen += 1
+
+    def _file(self, path: Path, answered: set[str]) -> Iterator[Judged]:
+        names = [name for name in exercises.of_code() if name in answered]
+        for name in names:
+            self.examiners.setdefault(name, Examiner(exercises.get_code(name), SALT))
+        chosen = {name: self.examiners[name] for name in names}
         submission = Answers([extract(read(path.name, path))])
         plain = {r.exercise: r for r in judged_in_process(submission, names, chosen)}
-        began, searched = time.process_time(), sum(lacks_a_line(r) for r in plain.values())
-        results = judged_in_process(submission, names, chosen, Locating(reveal=True)) if searched else plain.values()
-        took += [(time.process_time() - began) / searched] * searched if searched else []
-        for result in results:
-            before[half][helped(plain[result.exercise])] += 1
-            how = helped(result)
-            after[half][how] += 1
-            if plain[result.exercise].help is None:
-                print(f"{path.relative_to(ANSWERS)} {result.exercise}: {how}: {result.line}: {said(result)}")
-    for half in before:
-        if before[half]:
-            print(f"{half:6} before: {shares(before[half])}")
-            print(f"{half:6} after:  {shares(after[half])}")
+        lacking = [name for name, result in plain.items() if lacks_a_line(result)]
+        began, searched = time.process_time(), plain
+        if lacking:
+            found = judged_in_process(submission, names, chosen, Locating(reveal=True))
+            searched = {r.exercise: r for r in found}
+        each = (time.process_time() - began) / max(len(lacking), 1)
+        for name, result in plain.items():
+            yield Judged(path, result, searched[name], each if name in lacking else None)
+
+
+def section(which: str = "all", part: str = "", every: int = 1, talk: bool = False) -> list[str]:
+    """The lines of the results about what a wrong answer is told.
+
+    Args:
+        which: one half of the answers, or all.
+        part: of the path, to look at a few.
+        every: 10 looks at one file in ten.
+        talk: print what each answer without a name was told.
+    """
+    found: list[Judged] = []
+    for judged in Judge().judged(which, part, every):
+        found.append(judged)
+        if talk and judged.plain.help is None:
+            print(f"{judged.path.relative_to(ANSWERS)} {judged.plain.exercise}: {said(judged.searched)}", flush=True)
+    lines = ["## What a wrong answer is told", "", *INTRODUCTION.splitlines()]
+    lines += [*([f"One file in {every} was looked at."] if every > 1 else []), ""]
+    lines += ["| answers | the search | " + " | ".join(KINDS.values()) + " |", "|---|---|" + "---|" * len(KINDS)]
+    groups = {"all": found} | {words: [j for j in found if j.half == half] for half, words in HALVES.items()}
+    for words, group in groups.items():
+        if group:
+            lines.append(f"| {words}: {len(group):,} | without | {shares([j.plain for j in group])} |")
+            lines.append(f"| | with | {shares([j.searched for j in group])} |")
+    by = Counter(j.searched.located.by for j in found if j.searched.located is not None)
+    took = sorted(j.seconds for j in found if j.seconds is not None)
+    if by:
+        lines += ["", f"- Found by {', '.join(f'{how}: {n}' for how, n in by.most_common())}."]
     if took:
-        took.sort()
-        print(f"seconds for one answer: {median(took):.2f} in the middle, {took[int(0.9 * len(took))]:.2f} nine in ten")
+        tenth = took[int(0.9 * len(took))]
+        lines.append(
+            f"- Of {len(took)} answers that were searched, the median takes {median(took):.2f} s of processor time, "
+            f"nine in ten at most {tenth:.2f} s. To judge the answer again is included."
+        )
+    return lines
 
 
-def helped(result: Result) -> str:
-    if result.located is not None:
-        return f"located by {result.located.by}"
-    if result.help == "located":
-        return "stopped, with the line"
-    return f"{result.help or 'nothing'}{', with the line' if result.line and result.help == 'explained' else ''}"
+def shares(results: list[Result]) -> str:
+    counts = Counter(result.help for result in results)
+    return " | ".join(f"{counts[kind]} ({100 * counts[kind] / len(results):.1f} %)" for kind in KINDS)
 
 
 def said(result: Result) -> str:
+    """What was found, the edit too, for authors."""
     located = result.located
     if located is None:
-        return ""
-    return f"{located.kind}: {located.old!r}" + (f" -> {located.new!r}" if located.new else "")
-
-
-def shares(counts: Counter[str]) -> str:
-    total = sum(counts.values())
-    return f"{total} answers; " + ", ".join(f"{how} {n} ({n / total:.1%})" for how, n in sorted(counts.items()))
+        return result.help or "nothing"
+    edit = f" -> {located.new!r}" if located.new else ""
+    return f"line {result.line} by {located.by}: {located.kind}: {located.old!r}{edit}"
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    print("\n".join(section(*sys.argv[1:], talk=True)))

@@ -3,22 +3,27 @@
 nbval compares; what a number may differ by is settled before (`qkv.authoring.build.measured`). The claims of a cell are
 then held against what it has shown here: each verdict has to be the book's. On another device (`QKV_DEVICE`) or with
 other seeds (`QKV_SEEDS`) other numbers are drawn: there the verdicts alone are compared, by their margins.
+
+`QKV_EDITIONS=avx2` runs them as on another processor, imitated on this one, `QKV_EDITIONS=seeds` with second seeds, and
+`QKV_EDITIONS=turns` each in the mode whose turn it is today (`qkv.authoring.write.rotation` has them all).
 """
 
 import os
+from unittest import mock
 
 import nbformat
 import nbval.plugin
+import pytest
 
 from qkv.authoring.build.claims import Claim
 from qkv.authoring.build.measured import PICTURES, comparable
+from qkv.authoring.write import rotation
 from qkv.notebook import machine
 
 os.environ["QKV_PROGRESS"] = "off"
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("MKL_NUM_THREADS", "1")
 
-OTHER_NUMBERS = machine.device().type != "cpu" or machine.shift() != 0
 PATIENCE = 120  # seconds that a kernel may keep its output back: other work may have the processor
 
 
@@ -26,7 +31,7 @@ class Cell(nbval.plugin.IPyNbCell):
     """A cell whose numbers are measurements and whose claims are asserted."""
 
     def compare_outputs(self, test, ref, skip_compare=None):
-        if OTHER_NUMBERS:
+        if machine.device().type != "cpu" or machine.shift() != 0:
             return True
         skip = tuple(kind for kind in skip_compare or self.parent.skip_compare if kind not in PICTURES)
         stored, shown = comparable(ref, test, self.cell.metadata.get("tags", ()))
@@ -46,3 +51,24 @@ class Cell(nbval.plugin.IPyNbCell):
 def pytest_itemcollected(item):
     if isinstance(item, nbval.plugin.IPyNbCell):
         item.__class__, item.output_timeout = Cell, PATIENCE
+
+
+def pytest_ignore_collect(collection_path):
+    """Leave out what runs on the stand-in for a GPU today: tests/editions/test_devices.py does that."""
+    return (collection_path.suffix == ".ipynb" and rotation.mode_of(collection_path) == rotation.STAND_IN) or None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """Run a cell in the environment of its edition's mode, with which the first one starts the kernel."""
+    settings = rotation.SETTINGS[rotation.mode_of(item.path)] if isinstance(item, Cell) else {}  # other tests come, too
+    with mock.patch.dict(os.environ, settings):
+        return (yield)
+
+
+def pytest_exception_interact(node, call, report):
+    """Say in which mode a cell failed, and how to see it again."""
+    if isinstance(node, Cell):
+        mode, name = rotation.mode_of(node.path), node.path.name
+        again = f"QKV_EDITIONS={mode} .venv/bin/pytest --nbval --nbval-current-env solutions/{name}"
+        report.sections.append(("again", again))

@@ -33,6 +33,20 @@ CHROMIUM_FLAGS = [
 
 
 LONGEST = {"test_answers.py", "test_devices.py"}  # minutes each, in one file
+QUICK = {"model", "tasks", "examining"}  # folders of tests that start no sandbox, browser or kernel
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--quick", action="store_true", help="only files that start no sandbox, browser or kernel")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """With --quick, leave out all but the quick folders, and files that are marked. A mark is looked for in the text:
+    to import all tests takes longer than to run the quick ones."""
+    if not config.getoption("--quick") or not re.fullmatch(r"test_\w+\.py", collection_path.name):
+        return None
+    quick = collection_path.parent.name in QUICK or "pytest.mark.quick" in collection_path.read_text(encoding="utf-8")
+    return None if quick else True
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

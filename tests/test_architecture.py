@@ -15,6 +15,8 @@ import pytest
 from proctor.sandbox import launch
 from qkv import exercises
 
+pytestmark = pytest.mark.quick
+
 SRC = Path(__file__).resolve().parents[1] / "src"
 CHAPTERS = Path(__file__).resolve().parents[1] / "book" / "chapters"
 OURS = ("qkv", "proctor")

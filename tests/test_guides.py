@@ -161,9 +161,10 @@ def test_the_misconception_that_contributors_read_is_one_of_ours() -> None:
 # ---- what deploys the book
 
 CONTAINER = (ROOT / "Containerfile").read_text("utf-8").replace("\\\n", " ")
-WORKFLOW, TESTING = (
-    yaml.safe_load((ROOT / ".github" / "workflows" / name).read_text("utf-8")) for name in ("book.yml", "test.yml")
-)
+WORKFLOWS = {
+    path.stem: yaml.safe_load(path.read_text("utf-8")) for path in (ROOT / ".github" / "workflows").glob("*.yml")
+}
+WORKFLOW, TESTING = WORKFLOWS["book"], WORKFLOWS["test"]
 STEPS = [step for job in WORKFLOW["jobs"].values() for step in job["steps"]]
 
 
@@ -203,10 +204,33 @@ def test_every_python_that_is_promised_is_tested() -> None:
     assert TESTING["jobs"]["test"]["steps"][-1]["run"] == "make PYTHON=python test"
 
 
+def test_quick_checks_come_first_and_everything_runs_at_night() -> None:
+    jobs = TESTING["jobs"]
+    assert jobs["quick"]["steps"][-1]["run"] == "make PYTHON=python check"
+    assert {job["needs"] for name, job in jobs.items() if name != "quick"} == {"quick"}
+    (night,) = WORKFLOWS["nightly"]["jobs"].values()
+    assert night["steps"][-1]["run"] == "make PYTHON=python test ARGS=all"
+
+
+def test_windows_and_mac_take_the_steps_of_the_readme() -> None:
+    """The README's command for Windows is the one that a job runs; what it checks is there and is what it says."""
+    first_steps = TESTING["jobs"]["first-steps"]
+    assert first_steps["strategy"]["matrix"]["system"] == ["windows-latest", "macos-latest"]
+    runs = [step["run"] for step in first_steps["steps"] if "run" in step]
+    (commands,) = fences((ROOT / "README.md").read_text("utf-8"), "bat")
+    assert commands.splitlines()[0] in runs
+    named = [path for run in runs for path in re.findall(r"answers/\S+\.py", run)]
+    codes = [CliRunner().invoke(main, ["check", str(ROOT / path)]).exit_code for path in named]
+    assert [path.split("/")[2] for path in named] == ["right", "wrong"]
+    assert codes == [0, 1]
+
+
 def test_actions_are_pinned_and_may_do_little() -> None:
-    for step in [*STEPS, *TESTING["jobs"]["test"]["steps"]]:
-        assert re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", step.get("uses", "a@" + "0" * 40)), step
-    assert WORKFLOW["permissions"] == TESTING["permissions"] == {"contents": "read"}
+    for workflow in WORKFLOWS.values():
+        assert workflow["permissions"] == {"contents": "read"}
+        for job in workflow["jobs"].values():
+            for step in job["steps"]:
+                assert re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", step.get("uses", "a@" + "0" * 40)), step
     assert "pull_request" in WORKFLOW["jobs"]["publish"]["if"]
 
 

@@ -6,7 +6,9 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -140,3 +142,61 @@ def test_the_environment_is_made_once_and_again_when_it_must(clone: Path) -> Non
     assert installs() == packages
     (clone / ".venv" / "ready").write_text("/another/folder")
     assert installs() == ["-m venv --clear .venv", *packages]
+
+
+# ---- .ci/test
+
+
+@pytest.fixture
+def stages(clone: Path) -> Callable[..., tuple[int, list[str], list[str]]]:
+    """Runs .ci/test with programs that do nothing but note how they are called, and under which settings."""
+    programs = clone / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    noting = """echo "$(basename "$0") $* [$QKV_EDITIONS${QKV_ALL:+, all}]" >> calls
+case "$*" in *"$FAILING"*) exit 1;; esac"""
+    for name in ("python", "qkv", "ruff", "mypy", "pytest"):
+        put(programs, name, noting)
+    for name in ("tools", "elsewhere"):
+        put(clone / ".ci", name, noting)
+
+    def run(*arguments: str, failing: str = "nothing") -> tuple[int, list[str], list[str]]:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("QKV_")}
+        words = [clone / ".ci" / "test", *arguments]
+        done = subprocess.run(words, env=kept | {"FAILING": failing}, capture_output=True, text=True)
+        calls = clone / "calls"
+        return done.returncode, calls.read_text().splitlines() if calls.exists() else [], done.stdout.splitlines()
+
+    return run
+
+
+def test_a_run_takes_a_quarter_of_the_longest(stages: Callable[..., Any]) -> None:
+    code, calls, said = stages()
+    assert code == 0
+    assert said[-1].endswith("all green")
+    assert "qkv lint --changed --turn --salts 2 [turns]" in calls
+    assert [call for call in calls if call.startswith("pytest")][-1].endswith("tests solutions [turns]")
+    assert not [call for call in calls if call.startswith("elsewhere")]
+
+
+def test_a_run_of_all_takes_all(stages: Callable[..., Any]) -> None:
+    code, calls, _ = stages("all")
+    assert code == 0
+    assert "qkv lint [here, all]" in calls
+    assert [call for call in calls if call.startswith("pytest")][-1].endswith("tests solutions [here, all]")
+    assert [call for call in calls if call.startswith("elsewhere")] == ["elsewhere  [here, all]"]
+
+
+def test_every_stage_runs_and_the_last_line_names_those_that_failed(stages: Callable[..., Any]) -> None:
+    code, calls, said = stages(failing="format --check")
+    assert code == 1
+    assert said[-1].endswith("failed: [ruff format]")
+    assert any(call.startswith("pytest") for call in calls)
+    assert [line.split("  ")[-1] for line in said if re.match(r" +\d+ s +\d+ s  ", line)][:2] == [
+        "system tools",
+        "ruff check",
+    ]
+
+
+def test_another_word_than_all_is_refused(stages: Callable[..., Any]) -> None:
+    code, calls, _ = stages("everything")
+    assert (code, calls) == (2, [])

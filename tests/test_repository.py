@@ -14,11 +14,14 @@ from typing import Any
 
 import click
 import pytest
+import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from qkv import __version__
 from qkv.commands.cli import main
+
+pytestmark = pytest.mark.quick
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -148,6 +151,9 @@ def test_every_folder_of_the_source_is_a_package() -> None:
 def test_one_version() -> None:
     assert PROJECT["version"] == __version__
     assert f"## {__version__}" in (ROOT / "CHANGELOG.md").read_text("utf-8")
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+    assert (citation["version"], " AND ".join(citation["license"])) == (__version__, PROJECT["license"])
+    assert [author["name"] for author in citation["authors"]] == [author["name"] for author in PROJECT["authors"]]
 
 
 # ---- the documents tell the truth

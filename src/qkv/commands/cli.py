@@ -287,12 +287,25 @@ def new_chapter(stem: str, title: str) -> None:
 @click.argument("names", nargs=-1, metavar="[EXERCISE|CHAPTER]...")
 @click.option("--salts", type=click.IntRange(min=1), default=20, show_default=True, help="Sets of inputs to prove on.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Workers; as many as there are cores unless said.")
-def lint(names: tuple[str, ...], salts: int, jobs: int | None) -> None:
-    """Prove the exercises: all of them, or those that are named."""
+@click.option("--changed", is_flag=True, help="Those that changed since main.")
+@click.option("--turn", is_flag=True, help="A quarter, on each day another; all with QKV_ALL=1 in the environment.")
+def lint(names: tuple[str, ...], salts: int, jobs: int | None, changed: bool, turn: bool) -> None:
+    """Prove the exercises: all of them, or those that are named, that changed, or whose turn it is."""
     from qkv import exercises
     from qkv.authoring.write import lint as gate
 
-    sys.exit(gate.run([known_exercise(name, exercises.CHAPTERS) for name in names], salts, jobs))
+    chosen = [known_exercise(name, exercises.CHAPTERS) for name in names]
+    if changed or turn:
+        from qkv.authoring.write import changed as since
+        from qkv.authoring.write import rotation
+        from qkv.course import Course
+
+        chosen += since.changed_exercises(Course.here().root) if changed else []
+        chosen += rotation.turn(exercises.names()) if turn else []
+        if not chosen:
+            print("No exercise changed since main: nothing to prove.")
+            return
+    sys.exit(gate.run(list(dict.fromkeys(chosen)), salts, jobs))
 
 
 @main.command()

@@ -32,7 +32,7 @@ def flat(vectors: Tensor, by: Tensor | None = None) -> Tensor:
     two = (
         two * two.gather(1, two.abs().argmax(dim=1, keepdim=True)).sign()
     )  # a principal component has no sign: we choose
-    return (vectors - middle) @ two.T
+    return (vectors - middle) @ two.T  # type: ignore[no-any-return] # torch gives svd no types
 
 
 def bare(ax: Axes) -> None:

@@ -254,7 +254,7 @@ def namespace_of(answer: Any) -> dict[str, Any]:
     functions = [answer, *vars(answer).values()] if isinstance(answer, type) else [answer]
     for function in functions:
         found = getattr(function, "__globals__", None)
-        if found is not None and not str(function.__module__).startswith(("torch", "qkv.")):
+        if isinstance(found, dict) and not str(function.__module__).startswith(("torch", "qkv.")):
             return found
     return {}
 

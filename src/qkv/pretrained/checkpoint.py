@@ -105,7 +105,7 @@ class Tensors:
 
     def read(self, name: str) -> Tensor:
         """The numbers, in float32 whatever the file has."""
-        return self.file.get_tensor(self.theirs[name]).to(torch.float32)
+        return self.file.get_tensor(self.theirs[name]).to(torch.float32)  # type: ignore[no-any-return]
 
 
 def missing_file(folder: Path) -> str:

@@ -35,7 +35,7 @@ class Reader(nn.Module):
         self.out = nn.Linear(12, VOCAB)
 
     def forward(self, ids: Tensor) -> Tensor:
-        return self.out(self.layer(self.tokens(ids), causal_mask(ids.shape[1])))
+        return self.out(self.layer(self.tokens(ids), causal_mask(ids.shape[1])))  # type: ignore[no-any-return]
 
 
 def sentences(generator: torch.Generator, count: int = 12) -> list[Tensor]:

@@ -112,4 +112,4 @@ def restore(
     torch.set_rng_state(state["dropout"])
     for device, chance in enumerate(state["dropout on GPUs"][: torch.cuda.device_count()]):
         torch.cuda.set_rng_state(chance, device)
-    return state["losses"].tolist()
+    return state["losses"].tolist()  # type: ignore[no-any-return] # of a file

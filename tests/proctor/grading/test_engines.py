@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("quick_start")
 
 
 @pytest.fixture
-def room(tmp_path: Path, sample: Any) -> list[Submission]:
+def submissions(tmp_path: Path, sample: Any) -> list[Submission]:
     folder = tmp_path / "class"
     folder.mkdir()
     for number in range(6):
@@ -46,9 +46,9 @@ def without_times(marked: Iterable[GradedSubmission]) -> dict[str, Any]:
     return {m.student: [replace(result, seconds=0.0) for result in m.results] for m in marked}
 
 
-def test_local_workers_mark_everybody_and_leave_nothing_behind(plan: Plan, room: list[Submission]) -> None:
+def test_local_workers_mark_everybody_and_leave_nothing_behind(plan: Plan, submissions: list[Submission]) -> None:
     before = descendants()
-    found = without_times(Local(2)(plan, room))
+    found = without_times(Local(2)(plan, submissions))
     assert sorted(found) == [f"student{number}" for number in range(6)]
     assert {result.state for result in found["student0"]} == {"passed"}
     assert found["student1"][0].misconceptions == ("tripled",)
@@ -56,15 +56,15 @@ def test_local_workers_mark_everybody_and_leave_nothing_behind(plan: Plan, room:
 
 
 def test_a_worker_has_its_next_submission_before_its_answer_is_noted(
-    plan: Plan, room: list[Submission], monkeypatch: pytest.MonkeyPatch
+    plan: Plan, submissions: list[Submission], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given: list[str] = []
     give = WorkerProcess.give
     monkeypatch.setattr(WorkerProcess, "give", lambda self, task: (given.append(task.student), give(self, task)))
-    answers = Local(1)(plan, room)
+    answers = Local(1)(plan, submissions)
     next(answers)
     assert len(given) == 2
-    assert len(students(answers)) == len(room) - 1
+    assert len(students(answers)) == len(submissions) - 1
 
 
 def test_nobody_to_mark(plan: Plan) -> None:
@@ -72,7 +72,7 @@ def test_nobody_to_mark(plan: Plan) -> None:
 
 
 def test_a_worker_that_dies_is_replaced(
-    plan: Plan, room: list[Submission], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    plan: Plan, submissions: list[Submission], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     calm = local.mark
 
@@ -85,7 +85,7 @@ def test_a_worker_that_dies_is_replaced(
         return calm(plan, student, files)
 
     monkeypatch.setattr(local, "mark", fragile)  # workers are forked, so they have it too
-    found = without_times(Local(2)(plan, room))
+    found = without_times(Local(2)(plan, submissions))
     assert sorted(found) == [f"student{number}" for number in range(6)]
     assert found["student2"][0].state == "passed"
     assert {result.state for result in found["student4"]} == {"fault"}
@@ -93,7 +93,7 @@ def test_a_worker_that_dies_is_replaced(
 
 
 def test_a_failure_of_ours_costs_one_student_nothing_more(
-    plan: Plan, room: list[Submission], monkeypatch: pytest.MonkeyPatch
+    plan: Plan, submissions: list[Submission], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from proctor.grading import worker
 
@@ -105,7 +105,7 @@ def test_a_failure_of_ours_costs_one_student_nothing_more(
         return calm(assignment, examiners, runner, files, *others)
 
     monkeypatch.setattr(worker, "mark_submission", fails)
-    found = without_times(Local(1)(plan, room[:2]))
+    found = without_times(Local(1)(plan, submissions[:2]))
     assert found["student0"][0].state == "passed"
     assert "The grader itself failed (ZeroDivisionError: ours)." in found["student1"][0].message
 
@@ -122,7 +122,7 @@ def test_a_cluster_gives_the_same_files_also_when_a_worker_is_killed(tmp_path: P
     for number in range(24):
         text = right if number % 3 else right.replace("q @ k", "k @ q")
         (folder / f"student{number:02}.py").write_text(text)
-    room = collect(folder).submissions
+    submissions = collect(folder).submissions
     plan = Plan(assignment, (("similarity_scores",),), salt_of(1), Limits(seconds=20, memory_mb=512))
 
     class Disturbed(Cluster):
@@ -136,8 +136,8 @@ def test_a_cluster_gives_the_same_files_also_when_a_worker_is_killed(tmp_path: P
                         os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
                     yield marked
 
-    outcome = grade_class(room, tmp_path / "cluster", plan, Disturbed(jobs=2), seed=1)
-    grade_class(room, tmp_path / "local", plan, Local(1), seed=1)
+    outcome = grade_class(submissions, tmp_path / "cluster", plan, Disturbed(jobs=2), seed=1)
+    grade_class(submissions, tmp_path / "local", plan, Local(1), seed=1)
     assert len(outcome.tally.standings) == 24
     for path in (tmp_path / "local").rglob("*.*"):
         assert path.read_bytes() == (tmp_path / "cluster" / path.relative_to(tmp_path / "local")).read_bytes(), (
@@ -146,18 +146,20 @@ def test_a_cluster_gives_the_same_files_also_when_a_worker_is_killed(tmp_path: P
 
 
 def test_a_task_has_a_few_submissions_and_not_too_many_bytes(
-    room: list[Submission], monkeypatch: pytest.MonkeyPatch
+    submissions: list[Submission], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("distributed")
     from proctor.grading.engines import cluster
 
-    size = len(room[0].load()[0].content)
+    size = len(submissions[0].load()[0].content)
     monkeypatch.setattr(cluster, "BATCH", 4)
-    assert [len(batch) for batch in cluster.batches(room)] == [4, 2]
+    assert [len(batch) for batch in cluster.batches(submissions)] == [4, 2]
     monkeypatch.setattr(cluster, "MOST_BYTES", 2 * size)
-    assert [len(batch) for batch in cluster.batches(room)] == [2, 2, 2]
+    assert [len(batch) for batch in cluster.batches(submissions)] == [2, 2, 2]
     monkeypatch.setattr(cluster, "MOST_BYTES", 1)
-    assert [student for batch in cluster.batches(room) for student, _ in batch] == [s.student for s in room]
+    assert [student for batch in cluster.batches(submissions) for student, _ in batch] == [
+        s.student for s in submissions
+    ]
 
 
 def test_the_sandbox_of_every_worker_is_told() -> None:
@@ -206,14 +208,14 @@ def test_a_cluster_that_is_already_there(tmp_path: Path) -> None:
     ],
 )
 def test_an_address_where_no_cluster_is(
-    address: str, why: str, plan: Plan, room: list[Submission], monkeypatch: pytest.MonkeyPatch
+    address: str, why: str, plan: Plan, submissions: list[Submission], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("distributed")
     from proctor.grading.engines import cluster
 
     monkeypatch.setattr(cluster, "ANSWERS", 1)
     with pytest.raises(Fault) as caught:
-        list(cluster.Cluster(address)(plan, room))
+        list(cluster.Cluster(address)(plan, submissions))
     assert str(caught.value) == (
         f"no Dask cluster answers at {address} ({why}). Is its scheduler running, and reachable from here? "
         "Its log tells the address, e.g. tcp://10.0.0.5:8786"

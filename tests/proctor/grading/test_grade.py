@@ -50,7 +50,7 @@ class InProcess:
 
 
 @pytest.fixture
-def room(tmp_path: Path, sample: Any) -> Path:
+def class_folder(tmp_path: Path, sample: Any) -> Path:
     folder = tmp_path / "class"
     folder.mkdir()
     wrong = {"alice": {}, "bob": {"double": "def double(x): return 3 * x"}, "carol": {"square": None}, "dan": {}}
@@ -60,13 +60,15 @@ def room(tmp_path: Path, sample: Any) -> Path:
 
 
 @pytest.fixture
-def grade(room: Path, sample: Any) -> Callable[..., Any]:
+def grade(class_folder: Path, sample: Any) -> Callable[..., Any]:
     from proctor.sandbox import Limits
 
     def run(out: Path, engine: Any, seed: int | None = 1, **options: Any) -> Any:
         plan = Plan(sample.assignment, (None,), salt_of(seed), Limits())
         said: list[str] = []
-        outcome = grade_class(collect(room).submissions, out, plan, engine, seed=seed, say=said.append, **options)
+        outcome = grade_class(
+            collect(class_folder).submissions, out, plan, engine, seed=seed, say=said.append, **options
+        )
         run.said = said  # type: ignore[attr-defined]
         return outcome
 
@@ -139,11 +141,11 @@ def test_an_interrupted_run_goes_on_where_it_stopped(
         assert files_of(tmp_path / "out") == files_of(tmp_path / "undisturbed")
 
 
-def test_what_was_handed_in_anew_is_marked_anew(tmp_path: Path, grade: Any, sample: Any, room: Path) -> None:
+def test_what_was_handed_in_anew_is_marked_anew(tmp_path: Path, grade: Any, sample: Any, class_folder: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         grade(tmp_path / "out", first := InProcess(sample, stop_after=2))
     changed = first.marked[0]
-    (room / f"{changed}.py").write_text(sample.code(double="def double(x): return x / 2"))
+    (class_folder / f"{changed}.py").write_text(sample.code(double="def double(x): return x / 2"))
     second = InProcess(sample)
     outcome = grade(tmp_path / "out", second)
     assert changed in second.marked
@@ -162,10 +164,10 @@ def test_other_settings_start_afresh(tmp_path: Path, grade: Any, sample: Any, op
         assert grade.said == ["An interrupted run had other settings: everything is marked again."]
 
 
-def test_regrading_keeps_earlier_results(tmp_path: Path, grade: Any, sample: Any, room: Path) -> None:
+def test_regrading_keeps_earlier_results(tmp_path: Path, grade: Any, sample: Any, class_folder: Path) -> None:
     grade(tmp_path / "out", InProcess(sample))
     before = files_of(tmp_path / "out")
-    (room / "alice.py").write_text("double = lambda x: x / 2")
+    (class_folder / "alice.py").write_text("double = lambda x: x / 2")
     outcome = grade(tmp_path / "out", InProcess(sample))
     assert outcome.earlier == tmp_path / "out" / "earlier" / "1"
     assert files_of(outcome.earlier) == before

@@ -18,6 +18,8 @@ from proctor.inside.inputs import (
     uniform,
 )
 
+pytestmark = pytest.mark.quick
+
 
 def test_a_salt_changes_every_draw_and_nothing_else():
     def draw(salt: str) -> list[torch.Tensor]:

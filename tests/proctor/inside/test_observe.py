@@ -1,8 +1,11 @@
 """What is kept of a probe's run: plain tensors, or how it ended and where."""
 
+import pytest
 import torch
 
 from proctor.inside.observe import LARGEST, observe, plain
+
+pytestmark = pytest.mark.quick
 
 
 def run(source: str, label: str = "<cell 3 of work.ipynb>"):

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from proctor.marking.answers import Answers
 from proctor.marking.extraction import extract
 from proctor.marking.submissions import File
+
+pytestmark = pytest.mark.quick
 
 
 def answers(**files: str) -> Answers:

@@ -13,6 +13,8 @@ from proctor.marking import extraction
 from proctor.marking.extraction import LONGEST, LONGEST_LINE, Reading, extract, extract_all
 from proctor.marking.submissions import File
 
+pytestmark = pytest.mark.quick
+
 
 def notebook(*cells: str | list[str], **more: object) -> File:
     made = [{"cell_type": "code", "source": source} for source in cells]

@@ -118,12 +118,12 @@ def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
 def test_links_are_not_followed(tmp_path: Path) -> None:
     secret = tmp_path / "secret.py"
     secret.write_text("answers = 42")
-    room = tmp_path / "class"
-    (room / "alice").mkdir(parents=True)
-    (room / "alice" / "a.py").symlink_to(secret)
-    (room / "alice" / "folder").symlink_to(tmp_path)
-    (room / "eve.py").symlink_to(secret)
-    found = collect(room)
+    class_folder = tmp_path / "class"
+    (class_folder / "alice").mkdir(parents=True)
+    (class_folder / "alice" / "a.py").symlink_to(secret)
+    (class_folder / "alice" / "folder").symlink_to(tmp_path)
+    (class_folder / "eve.py").symlink_to(secret)
+    found = collect(class_folder)
     assert found.ignored == ["eve.py (a link)"]
     assert found.submissions[0].load() == [File("a.py", problem="a.py is a link, and links are not followed.")]
 

@@ -79,29 +79,29 @@ def test_a_fault_of_ours_is_ours(weigher: Weigher, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.fixture(scope="module")
-def room(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    room = tmp_path_factory.mktemp("class")
+def class_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    class_folder = tmp_path_factory.mktemp("class")
     handed_in = {"ada": sample.file(), "ben": sample.file(slope=-3.0), "cleo": b"\x80\x04garbage" * 9}
     for student, content in handed_in.items():
-        (room / student / "deep").mkdir(parents=True)
-        (room / student / "deep" / "line.safetensors").write_bytes(content)
-    with zipfile.ZipFile(room / "dan.zip", "w") as archive:
+        (class_folder / student / "deep").mkdir(parents=True)
+        (class_folder / student / "deep" / "line.safetensors").write_bytes(content)
+    with zipfile.ZipFile(class_folder / "dan.zip", "w") as archive:
         archive.writestr("work/line.safetensors", sample.file())
-    (room / "eva").mkdir()
-    (room / "eva" / "notes.py").write_text("line = 3\n")
-    return room
+    (class_folder / "eva").mkdir()
+    (class_folder / "eva" / "notes.py").write_text("line = 3\n")
+    return class_folder
 
 
-def graded(room: Path, out: Path) -> dict[str, dict[str, Any]]:
+def graded(class_folder: Path, out: Path) -> dict[str, dict[str, Any]]:
     plan = Plan(sample.assignment, (None,), salt_of(3), Limits(seconds=4.0, memory_mb=512))
-    outcome = grade_class(collect(room).submissions, out, plan, Local(2), seed=3, say=lambda text: None)
+    outcome = grade_class(collect(class_folder).submissions, out, plan, Local(2), seed=3, say=lambda text: None)
     assert len(outcome.tally.standings) == 5
     rows = [json.loads(line) for line in (out / "results.jsonl").read_text("utf-8").splitlines()]
     return {row["student"]: row for row in rows}
 
 
-def test_a_class_is_graded_by_its_weights(room: Path, tmp_path: Path) -> None:
-    rows = graded(room, tmp_path / "out")
+def test_a_class_is_graded_by_its_weights(class_folder: Path, tmp_path: Path) -> None:
+    rows = graded(class_folder, tmp_path / "out")
     states = {student: (row["state"], row["score"], row["misconception"]) for student, row in rows.items()}
     assert states == {
         "ada": ("passed", 1.0, None),
@@ -117,5 +117,5 @@ def test_a_class_is_graded_by_its_weights(room: Path, tmp_path: Path) -> None:
     assert "Your line falls." in page
     assert "●" in page
     assert "Your line falls." in (tmp_path / "out" / "summary.html").read_text("utf-8")
-    again = graded(room, tmp_path / "again")
+    again = graded(class_folder, tmp_path / "again")
     assert again == rows  # to the letter, times too

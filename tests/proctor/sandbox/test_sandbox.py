@@ -1,4 +1,4 @@
-"""Sittings from the outside: what comes back, what is said of a stop, and how the sandbox recovers."""
+"""Runs, seen from the outside: what comes back, what is said of a stop, and how the sandbox recovers."""
 
 from __future__ import annotations
 

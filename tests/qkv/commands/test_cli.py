@@ -40,7 +40,7 @@ CONTRACT = {
     },
     "export": {"--format", "--out", "--roster"},
     "new": set(),
-    "lint": {"--salts", "--jobs"},
+    "lint": {"--salts", "--jobs", "--changed", "--turn"},
     "build": {"--check", "--force", "--second-seeds"},
     "book": {"--serve"},
     "doctor": set(),
@@ -297,6 +297,33 @@ def test_lint(names: list[str], handed_on: list[str], monkeypatch: pytest.Monkey
     pretend(monkeypatch, "qkv.authoring.write.lint", run=lambda given, salts, jobs: seen.append(given) or 0)
     assert run("lint", *names).exit_code == 0
     assert seen == [handed_on]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "handed_on"),
+    [
+        (["--changed"], ["softmax", "rotate"]),
+        (["--turn"], exercises.names()[2::4]),
+        (["--changed", "--turn"], ["softmax", "rotate", *(n for n in exercises.names()[2::4] if n != "rotate")]),
+        (["heads", "--changed"], ["heads", "softmax", "rotate"]),
+    ],
+)
+def test_lint_of_what_changed_and_whose_turn_it_is(
+    arguments: list[str], handed_on: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[list[str]] = []
+    monkeypatch.setenv("QKV_DAY", "2")
+    monkeypatch.delenv("QKV_ALL", raising=False)
+    pretend(monkeypatch, "qkv.authoring.write.lint", run=lambda given, salts, jobs: seen.append(given) or 0)
+    pretend(monkeypatch, "qkv.authoring.write.changed", changed_exercises=lambda root: ["softmax", "rotate"])
+    assert run("lint", *arguments).exit_code == 0
+    assert seen == [handed_on]
+
+
+def test_lint_of_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend(monkeypatch, "qkv.authoring.write.changed", changed_exercises=lambda root: [])
+    done = run("lint", "--changed")
+    assert (done.exit_code, done.output) == (0, "No exercise changed since main: nothing to prove.\n")
 
 
 @pytest.mark.parametrize(
