@@ -17,7 +17,7 @@ from proctor.examining.patience import OutOfTime, at_most
 from proctor.forbid.replace import Blocker
 from proctor.inside.observe import Observation, describe
 from proctor.inside.running import Draws, Flood, Job, Loaded, Output, Probes, room, run_job
-from proctor.sandbox import Complete, Limits, Run, Stopped
+from proctor.sandbox import Limits, Run, Stopped
 
 
 class InProcess:
@@ -50,7 +50,6 @@ class InProcess:
         owner: object = None,
         counts: bool = True,
         teaches: bool = False,
-        complete: Complete | None = None,
     ) -> Run:
         """Run one submission and observe it. Only the job and the draws mean anything here."""
         run = Run()

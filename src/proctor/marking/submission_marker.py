@@ -13,9 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from time import monotonic
 from typing import Protocol
 
@@ -33,7 +31,7 @@ from proctor.marking.assignment import Assignment, ExerciseSheet
 from proctor.marking.extraction import extract_all
 from proctor.marking.submissions import WEIGHTS, File
 from proctor.marking.weighing import unasked, weigh
-from proctor.sandbox import Complete, Limits, Run, Stopped
+from proctor.sandbox import Limits, Run, Stopped
 
 # What one submission may use in all its runs together, in time limits of one: processor time, and time by the
 # clock, however it is spent. What is left then is not tried.
@@ -58,7 +56,6 @@ class Runner(Protocol):
         owner: object = None,
         counts: bool = True,
         teaches: bool = False,
-        complete: Complete | None = None,
     ) -> Run: ...
 
     def dismiss(self) -> None: ...
@@ -86,7 +83,6 @@ class SubmissionMarker:
     slices: dict[tuple[int, tuple[str, ...]], Slice] = field(default_factory=dict)
     locator: Locator | None = None
     seen: dict[str, tuple[Circumstances, Mapping[str, Observation]]] = field(default_factory=dict)
-    early: dict[str, tuple[Run, Result]] = field(default_factory=dict)  # in which run; not judged yet
     used: float = 0.0  # processor time of all runs
     used_by_clock: float = 0.0
 
@@ -135,7 +131,7 @@ class SubmissionMarker:
         """Mark answers of one file together, but for those that build on one that was stopped."""
         left = self._by_what_they_forbid(names)
         while left := [name for name in left if not self._builds_on_a_stop(given, name)]:
-            run = self._run(given, left, complete=partial(self._examine_early, given))
+            run = self._run(given, left)
             stopped = run.stopped
             # while loading: only one of them may be to blame, or may not call what another may
             if len(left) > 1 and (run.called or (stopped is not None and not stopped.exercise)):
@@ -214,7 +210,6 @@ class SubmissionMarker:
         given: Circumstances,
         names: Sequence[str],
         draws: Draws | None = None,
-        complete: Complete | None = None,
         probes: Mapping[str, Sequence[str]] | None = None,
     ) -> Run:
         limit = self.runner.limits.seconds
@@ -228,7 +223,6 @@ class SubmissionMarker:
             owner=self,
             counts=draws is None,
             teaches=bool(given.modules),
-            complete=complete,
         )
         self.used += run.seconds
         self.used_by_clock += monotonic() - began
@@ -295,11 +289,7 @@ class SubmissionMarker:
         if called:
             seen = {probe: replace(o, called=(*o.called, *called)) for probe, o in seen.items()}
             seen = seen or {"while loading": Observation(None, called=called)}
-        early_run, early = self.early.pop(name, (None, None))
-        if early is not None and early_run is run and not called:
-            result = replace(early, seconds=seconds)
-        else:
-            result = examiner.verdict(seen, seconds, begun=self._begun(name, given.file))
+        result = examiner.verdict(seen, seconds, begun=self._begun(name, given.file))
         if stopped is None or result.state == "passed":
             self.seen[name] = given, seen
             return result
@@ -316,13 +306,6 @@ class SubmissionMarker:
             help="located" if stopped.line else None,
             line=stopped.line,
         )
-
-    def _examine_early(self, given: Circumstances, run: Run, name: str) -> None:
-        """Examine an answer while the others of its run still run, on another core. It saves a twentieth of a class's
-        time."""
-        with suppress(Exception):  # it will be told when the run has ended
-            begun = self._begun(name, given.file)
-            self.early[name] = run, self.examiners[name].verdict(run.outcomes[name], begun=begun)
 
     def _begun(self, name: str, file: int) -> bool:
         """Is there more than the stub?"""

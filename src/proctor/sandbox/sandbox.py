@@ -28,7 +28,7 @@ from proctor.inside.running import Draws, Job
 from proctor.sandbox import visible_files
 from proctor.sandbox.launch import Fault, Stock, Walls, Zygote, launch
 from proctor.sandbox.reader import Ended, Late, Reader
-from proctor.sandbox.run import Complete, Run, Stopped, parse_begin, take_definitions, take_observation
+from proctor.sandbox.run import Run, Stopped, parse_begin, take_definitions, take_observation
 from proctor.sandbox.tiers import choose
 
 GRACE = 3.0  # seconds in which a process that closed its channel should be gone, on a busy machine too
@@ -76,7 +76,6 @@ class Order:
     asked: Asked
     seconds: float
     teaches: bool
-    complete: Complete | None
 
 
 class Sandbox:
@@ -166,7 +165,6 @@ class Sandbox:
         owner: object = None,
         counts: bool = True,
         teaches: bool = False,
-        complete: Complete | None = None,
     ) -> Run:
         """Run one submission and observe it, in a process of its own.
 
@@ -178,7 +176,6 @@ class Sandbox:
                 another's or `dismiss`: there it takes place in a third of the time.
             counts: points depend on it. So it is never in a process that was taught something.
             teaches: it holds parts of the reference, from which a submission could learn how to answer the next.
-            complete: hears of each exercise whose last probe was seen, while the others still run.
 
         Raises:
             Fault: the sandbox itself does not work; nothing is known about the submission.
@@ -188,7 +185,7 @@ class Sandbox:
             return Run(stopped=Stopped("size", detail))
         seconds = min(seconds or self.limits.seconds, self.limits.seconds)
         asked = {name: list(probes) for name, probes in job.exercises.items()}
-        order = Order(pack_job(job, draws), asked, seconds, teaches, complete)
+        order = Order(pack_job(job, draws), asked, seconds, teaches)
         kept = self._child
         if kept is None or owner is None or kept.owner is not owner or (counts and kept.taught):
             return self._run_in_new(order, owner)
@@ -312,9 +309,7 @@ class Sandbox:
                 reader.running = parse_begin(payload, order.asked)
             elif kind == frames.OBSERVED:
                 take_observation(payload, reader.running, run)
-                exercise, reader.running = reader.running[0], ("", "")
-                if order.complete is not None and len(run.outcomes[exercise]) == len(order.asked[exercise]):
-                    order.complete(run, exercise)
+                reader.running = ("", "")
             elif kind == frames.OUTPUT:
                 printed = frames.from_json(payload)
                 run.output = clean(printed.get("text"), self.limits.kept_output)
