@@ -214,9 +214,7 @@ def _settle(boot: Mapping[str, Any]) -> None:
 
 
 def _tame(torch: Any) -> None:
-    """Calls that honest code may make and that cannot work here do nothing: compiling needs a place to write, a second
-    thread is refused."""
-    torch.compile = lambda model=None, **options: (lambda f: f) if model is None else model
+    """Calls that honest code may make and that cannot work here do nothing: a second thread is refused."""
     torch.set_num_threads = torch.set_num_interop_threads = lambda count: None
 
 

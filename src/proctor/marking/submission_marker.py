@@ -1,18 +1,22 @@
 """One submission while it is marked: which answers run together, which run again, and what comes of it.
 
-All answers of a file run together. Four things lead to another run: answers that import parts of the course (each
-sheet may import other ones), code that was stopped (the answers behind it still get their turn), an answer that is
+All answers of a file run together. Five things lead to another run: answers that import parts of the course (each
+sheet may import other ones), code that was stopped (the answers behind it still get their turn), an answer that met a
+limit after others of its run had used a part of it (it runs again alone: limits are per answer), an answer that is
 not right while a part that it builds on is not either (it runs again with the reference's part, so that an earlier
 mistake costs nothing later), and a mistake that was recognised (it is named only if it shows on other inputs, too).
 Answers whose mistake has no name are edited and run again to find its line (`proctor.locate`), if that is asked for.
 
-Who runs the answers is the runner's business: a sandbox, or this process.
+Who runs the answers is the runner's business: a sandbox, or this process. An answer may be text in a file, or an object
+of this process (`proctor.marking.live`).
 """
 
 from __future__ import annotations
 
+import ast
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import Protocol
@@ -29,18 +33,32 @@ from proctor.inside.running import Cell, Draws, Job
 from proctor.marking.answers import Answers, Slice
 from proctor.marking.assignment import Assignment, ExerciseSheet
 from proctor.marking.extraction import extract_all
+from proctor.marking.live import LiveAnswers
 from proctor.marking.submissions import WEIGHTS, File
 from proctor.marking.weighing import unasked, weigh
 from proctor.sandbox import Limits, Run, Stopped
 
-# What one submission may use in all its runs together, in time limits of one: processor time, and time by the
-# clock, however it is spent. What is left then is not tried.
-PATIENCE = 4
-PATIENCE_BY_CLOCK = 2 * WAITS
-OUT_OF_PATIENCE = "This was not tried: other answers of this submission used up its time."
+# What one submission may use in all its runs together, in time limits of one answer: by answers that were stopped for
+# their time, and by the clock, however it is spent. What is left then is not tried.
+MOST_STOPPED = 4
+MOST_BY_CLOCK = 5 * WAITS
+SHARED = ("time", "output", "memory")  # what others of a run may have used up
+NOT_TRIED = "This was not tried: other answers of this submission used up its time."
 MOST_CODE = 30_000  # characters that are kept for the comparison with others
 
 Modules = Mapping[str, str]
+
+
+class Session(Protocol):
+    """The runs of one submission, one after the other."""
+
+    def run(self, job: Job, draws: Draws | None = None) -> Run:
+        """Run answers and observe them.
+
+        Args:
+            draws: other inputs than usual. What is seen on them earns no points.
+        """
+        ...
 
 
 class Runner(Protocol):
@@ -48,17 +66,7 @@ class Runner(Protocol):
 
     limits: Limits
 
-    def run(
-        self,
-        job: Job,
-        draws: Draws | None = None,
-        *,
-        owner: object = None,
-        counts: bool = True,
-        teaches: bool = False,
-    ) -> Run: ...
-
-    def dismiss(self) -> None: ...
+    def session(self) -> AbstractContextManager[Session]: ...
 
 
 @dataclass(frozen=True)
@@ -83,11 +91,16 @@ class SubmissionMarker:
     slices: dict[tuple[int, tuple[str, ...]], Slice] = field(default_factory=dict)
     locator: Locator | None = None
     seen: dict[str, tuple[Circumstances, Mapping[str, Observation]]] = field(default_factory=dict)
-    used: float = 0.0  # processor time of all runs
-    used_by_clock: float = 0.0
+    session: Session = field(init=False)
+    stopped_seconds: float = 0.0  # processor time of answers that were stopped for it
+    seconds_by_clock: float = 0.0  # of all runs
 
     def mark(self) -> None:
         """Fill in the results of all exercises."""
+        with self.runner.session() as self.session:
+            self._mark()
+
+    def _mark(self) -> None:
         for exercise in self.assignment.of_code:
             file = self.answers.file_index(exercise.name)
             if file is None:
@@ -146,7 +159,11 @@ class SubmissionMarker:
             finished = left[: left.index(to_blame)]
             for name in finished:
                 self._judge(name, given, run, 0.0)
-            self._judge(to_blame, given, run, run.seconds, stopped)
+            if finished and stopped.reason in SHARED:
+                self._run_together(given, [to_blame])
+            else:
+                self.stopped_seconds += run.seconds if stopped.reason == "time" else 0.0
+                self._judge(to_blame, given, run, run.seconds, stopped)
             left = left[len(finished) + 1 :]
 
     def _by_what_they_forbid(self, names: Sequence[str]) -> list[str]:
@@ -188,13 +205,15 @@ class SubmissionMarker:
             return {}
         known = dict.fromkeys(sheet.before(name), sheet.module) | dict(sheet.earlier)
         file = self.file_of[name]
-        used = sorted(self.slice(file, name).needs & known.keys())
+        slice_ = self.slice(file, name)
+        used = sorted((slice_.needs | imported_within(slice_, self.assignment.packages)) & known.keys())
         return {part: known[part] for part in used if not self._is_right(file, part, sheet)}
 
     def _is_right(self, file: int, part: str, sheet: ExerciseSheet) -> bool:
         """Is this part, as the file has it, right: imported from where it can be, or made there and passed?"""
         if not self.answers.makes(file, part):
-            withheld = self.slice(file, part).imports(sheet.module)  # a module that holds answers which are asked for
+            # what this sheet asks for cannot be imported from the course
+            withheld = part in sheet.names and any(map(self.slice(file, part).imports, self.assignment.packages))
             return self.answers.binds(file, part) and not withheld
         return self.file_of.get(part) == file and part in self.results and self.results[part].state == "passed"
 
@@ -213,19 +232,11 @@ class SubmissionMarker:
         probes: Mapping[str, Sequence[str]] | None = None,
     ) -> Run:
         limit = self.runner.limits.seconds
-        if self.used >= PATIENCE * limit or self.used_by_clock >= PATIENCE_BY_CLOCK * limit:
-            return Run(stopped=Stopped("time", OUT_OF_PATIENCE))
+        if self.stopped_seconds >= MOST_STOPPED * limit or self.seconds_by_clock >= MOST_BY_CLOCK * limit:
+            return Run(stopped=Stopped("time", NOT_TRIED))
         began = monotonic()
-        # on other inputs only a name is confirmed
-        run = self.runner.run(
-            self.job(given, names, probes),
-            draws,
-            owner=self,
-            counts=draws is None,
-            teaches=bool(given.modules),
-        )
-        self.used += run.seconds
-        self.used_by_clock += monotonic() - began
+        run = self.session.run(self.job(given, names, probes), draws)
+        self.seconds_by_clock += monotonic() - began
         return run
 
     def job(self, given: Circumstances, names: Sequence[str], probes: Mapping[str, Sequence[str]] | None = None) -> Job:
@@ -234,15 +245,34 @@ class SubmissionMarker:
         Args:
             probes: exercise -> those that are asked for, if not all.
         """
+        if not isinstance(self.answers, LiveAnswers):
+            return self.job_of_text(given, names, probes)
+        return Job(
+            exercises=probes or self._all_probes(names),
+            forbid={name: self.examiners[name].exercise.forbid for name in names},
+            stand_ins=given.parts,
+            objects=self.answers.objects,
+            namespace=self.answers.namespace,
+            withheld=self.answers.withheld,
+        )
+
+    def job_of_text(
+        self, given: Circumstances, names: Sequence[str], probes: Mapping[str, Sequence[str]] | None = None
+    ) -> Job:
+        """The same for answers as text, which those that are objects have as well."""
         slice_ = self.slice(given.file, *names)
         return Job(
             cells=[Cell("setup", self.assignment.setup), *slice_.cells()],
-            exercises=probes or {name: list(self.examiners[name].exercise.probes) for name in names},
+            exercises=probes or self._all_probes(names),
             forbid={name: self.examiners[name].exercise.forbid for name in names},
             modules={**self.assignment.modules, **self._their_modules(slice_), **given.modules},
             inert=self.assignment.inert,
             stand_ins=given.parts,
+            holds_reference=bool(given.modules),
         )
+
+    def _all_probes(self, names: Sequence[str]) -> dict[str, list[str]]:
+        return {name: list(self.examiners[name].exercise.probes) for name in names}
 
     def _their_modules(self, slice_: Slice) -> Modules:
         """Files of the student that can be imported: none that is called like a package of the course."""
@@ -295,7 +325,7 @@ class SubmissionMarker:
             return result
         probe = examiner.exercise.probes.get(stopped.probe)
         where = f"It was looked at on {probe.situation}." if probe else "" if seen else "It had not been called yet."
-        why = Explanation(stopped.detail.replace("The code", "Your code", 1), where)
+        why = Explanation(stopped.detail.replace("The code", "Your code", 1), f"{where} {stopped.advice}".strip())
         return replace(
             result,
             state="stopped",
@@ -360,13 +390,21 @@ def mark_submission(
     answers = Answers(extract_all([file for file in files if file.suffix != WEIGHTS]))
     marker = SubmissionMarker(assignment, examiners, runner, answers, locator=locator)
     marker.mark()
-    runner.dismiss()
     weighed = {name: weigh(weigher, files) for name, weigher in (weighers or {}).items()}
     results = [{**marker.results, **weighed}[exercise.name] for exercise in assignment.exercises]
     notes = [problem.sentence for problem in answers.problems] + unasked(files, list((weighers or {}).values()))
     if not files:
         notes.append("There is no notebook and no .py file in this submission.")
     return results, notes, marker.code()
+
+
+def imported_within(slice_: Slice, packages: Iterable[str]) -> set[str]:
+    """The names that functions import from these packages when they are called."""
+    if not any(map(slice_.imports, packages)):  # nearly always
+        return set()
+    texts = [d.text for d in slice_.definitions if d.imports and not d.is_import]
+    nodes = [node for text in texts for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom)]
+    return {alias.name for node in nodes if (node.module or "").partition(".")[0] in packages for alias in node.names}
 
 
 def in_steps(seconds: float, limit: float) -> float:

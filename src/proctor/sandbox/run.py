@@ -27,6 +27,7 @@ class Stopped:
         detail: one sentence for an instructor. It may hold hostile text: escape it where it is shown.
         exercise, probe: what was running; empty if the submission was still being loaded.
         line: the student's line that was running, where that is known.
+        advice: what to do, for somebody at a keyboard.
     """
 
     reason: str
@@ -34,6 +35,7 @@ class Stopped:
     exercise: str = ""
     probe: str = ""
     line: int | None = None
+    advice: str = ""
 
 
 @dataclass

@@ -10,12 +10,12 @@ import linecache
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
 from proctor.inside.observe import file_of
-from proctor.marking.extraction import definitions_in
+from proctor.marking.extraction import Definition, definitions_in
 
 MOST_CELLS = 2000  # that are remembered
 
@@ -95,6 +95,22 @@ def newer_version_that_failed(name: str, answer: Any) -> Ran | None:
         return None
     came_from = "".join(linecache.getlines(file_of(answer)))
     return None if came_from.strip() == newest.text.strip() else newest
+
+
+def definitions_before(answer: Any) -> tuple[Definition, ...]:
+    """What the other cells of the notebook define, the newest version of each: what an answer may use."""
+    own = "".join(linecache.getlines(file_of(answer))).strip()
+    found: list[Definition] = []
+    needed, bound = set[str](), set[str]()
+    for cell in reversed([cell for cell in _cells if cell.text.strip() != own] if own else []):
+        try:
+            here = [d for d in definitions_in("", cell.text) if not d.binds <= bound - needed]
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        found[:0] = [replace(d, place=f"`{min(d.binds, default='')}`") for d in here]
+        bound.update(*(d.binds for d in here))
+        needed.update(*(d.needs & d.binds for d in here))  # `f = faster(f)` needs the version before
+    return tuple(found)
 
 
 def mentions(text: str, name: str) -> bool:

@@ -18,7 +18,7 @@ from proctor.marking.submissions import read
 from proctor.sandbox import Limits
 from qkv import exercises
 from qkv.assignments import assignment
-from qkv.notebook import locating
+from qkv.notebook import search
 from qkv.notebook.checking import _examiner, check_file, check_named
 
 RIGHT = """
@@ -78,7 +78,7 @@ def test_in_a_notebook_the_courses_own_answer_is_no_answer() -> None:
 
 def test_a_line_that_checks_is_not_run_again_to_find_its_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
     searched: list[str] = []
-    monkeypatch.setattr(locating, "NotebookBench", lambda *args: searched.append("once"))
+    monkeypatch.setattr(search, "sandbox_for", lambda name: searched.append("once"))
     result = check_named("softmax", lambda scores, dim: scores.exp() / scores.exp().sum(dim, keepdim=True).sqrt())
     assert result.state == "not_yet"
     assert not searched

@@ -10,7 +10,7 @@ import traceback
 
 import pytest
 
-from proctor.examining.patience import OutOfTime, at_most
+from proctor.inside.time_limit import TimeLimit, time_limit
 
 
 def loop() -> None:
@@ -27,39 +27,44 @@ def stubborn() -> None:
 
 
 def test_a_loop_ends_in_its_own_line() -> None:
-    with pytest.raises(OutOfTime) as caught, at_most(0.2):
+    with pytest.raises(TimeLimit) as caught, time_limit(0.2):
         loop()
     assert "loop" in [frame.name for frame in traceback.extract_tb(caught.tb)]
 
 
 def test_a_wait_ends() -> None:
     began = time.monotonic()
-    with pytest.raises(OutOfTime), at_most(0.2):
+    with pytest.raises(TimeLimit), time_limit(30, by_the_clock=0.2):
         time.sleep(30)
     assert time.monotonic() - began < 20
 
 
 def test_who_swallows_it_gets_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("proctor.examining.patience.AGAIN", 0.1)
-    with pytest.raises(OutOfTime), at_most(0.1):
+    monkeypatch.setattr("proctor.inside.time_limit.AGAIN", 0.1)
+    with pytest.raises(TimeLimit), time_limit(0.1):
         stubborn()
 
 
-def test_the_time_starts_anew() -> None:
-    with at_most(0.5) as anew:
-        for _ in range(4):
-            time.sleep(0.2)
-            anew()
+def test_waiting_is_not_counted_as_work() -> None:
+    with time_limit(0.2, by_the_clock=20):
+        time.sleep(0.5)
+
+
+def test_limits_are_nested() -> None:
+    """The inner one ends what is inside of it, and the outer one goes on with the time that it had left."""
+    with pytest.raises(TimeLimit), time_limit(0.4):
+        with pytest.raises(TimeLimit), time_limit(0.1):
+            loop()
+        loop()
 
 
 def test_nothing_is_left_behind() -> None:
-    before = signal.getsignal(signal.SIGALRM)
-    with at_most(0.05):
+    before = [signal.getsignal(number) for number in (signal.SIGALRM, signal.SIGPROF)]
+    with time_limit(0.05, by_the_clock=0.05):
         pass
     time.sleep(0.1)
-    assert signal.getsignal(signal.SIGALRM) is before
-    with at_most(None) as anew:
-        anew()
+    assert [signal.getsignal(number) for number in (signal.SIGALRM, signal.SIGPROF)] == before
+    assert signal.getitimer(signal.ITIMER_PROF) == signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 
 
 def test_beside_the_main_thread() -> None:
@@ -67,9 +72,9 @@ def test_beside_the_main_thread() -> None:
 
     def work() -> None:
         try:
-            with at_most(0.2):
+            with time_limit(0.2):
                 loop()
-        except OutOfTime as error:
+        except TimeLimit as error:
             ended.extend(frame.name for frame in traceback.extract_tb(error.__traceback__)[-1:])
 
     thread = threading.Thread(target=work)
