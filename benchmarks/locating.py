@@ -39,7 +39,7 @@ def half_of(path: Path) -> str:
 
 def main(which: str = "all", part: str = "") -> None:
     torch.set_num_threads(1)
-    examiners = {name: Examiner(exercises.find(name), SALT) for name in exercises.names()}
+    examiners = {name: Examiner(exercises.get_code(name), SALT) for name in exercises.names()}
     before: dict[str, Counter[str]] = {"tuned": Counter(), "held": Counter()}
     after: dict[str, Counter[str]] = {"tuned": Counter(), "held": Counter()}
     took: list[float] = []

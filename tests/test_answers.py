@@ -35,7 +35,7 @@ LIVE = {file.values[0] for file in FILES[::3]}
 
 @pytest.fixture(scope="module")
 def examiners() -> dict[str, Examiner]:
-    return {name: Examiner(exercises.find(name), SALT) for name in exercises.of_code()}
+    return {name: Examiner(exercises.get_code(name), SALT) for name in exercises.of_code()}
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +78,7 @@ def test_one_judge(
 @pytest.mark.parametrize("stem", exercises.CHAPTERS)
 def test_each_exercise_has_a_right_and_a_wrong_answer(stem: str) -> None:
     found = [answer for answer in kept(ANSWERS) if answer.path.parents[1].name == stem]
-    asked = {exercise.name for exercise in exercises.chapters()[stem]} - exercises.of_weights().keys()
+    asked = set(exercises.names_of(stem)) - set(exercises.of_weights())
     for kind in ("right", "wrong"):
         answered = {answer.exercise for answer in found if answer.kind == kind}
         assert answered == asked, f"see answers/{stem}/{kind}"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
+import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from proctor.sandbox import launch
+from qkv import exercises
 
 SRC = Path(__file__).resolve().parents[1] / "src"
 CHAPTERS = Path(__file__).resolve().parents[1] / "book" / "chapters"
@@ -158,12 +161,30 @@ def test_a_chapter_builds_on_earlier_chapters_only() -> None:
     assert order, "there are no chapters"
     for position, stem in enumerate(order):
         for package, allowed in [("model", order[:position]), ("exercises", order[: position + 1])]:
-            path = SRC / "qkv" / package / f"{stem}.py"
-            if not path.exists():
+            if not is_module(f"qkv.{package}.{stem}"):
                 continue  # a chapter without code of its own
-            reached = imports(path.read_text("utf-8"), f"qkv.{package}.{stem}")
-            chapters = {name.removeprefix("qkv.model.") for name in reached} & set(order)
-            assert chapters <= set(allowed), f"{package}/{stem}.py reaches forward: {chapters - set(allowed)}"
+            for module, path in modules(f"qkv.{package}.{stem}"):
+                reached = imports(path.read_text("utf-8"), module)
+                chapters = {name.split(".")[2] for name in reached if name.count(".") > 1} & set(order)
+                assert chapters <= set(allowed), f"{module} reaches forward: {chapters - set(allowed)}"
+
+
+def test_an_exercise_lies_in_a_file_of_its_own_name() -> None:
+    for path in sorted((SRC / "qkv" / "exercises").glob("*/*.py")):
+        if path.stem not in ("__init__", "shared"):
+            module = importlib.import_module(f"qkv.exercises.{path.parent.name}.{path.stem}")
+            assert module.exercise.name == path.stem
+            assert path.stem in exercises.names_of(path.parent.name)
+
+
+def test_one_exercise_is_imported_with_what_it_builds_on_alone() -> None:
+    """`check(softmax)` reads one exercise, not all of them."""
+    script = (
+        "import sys; from qkv import exercises; exercises.get_code('softmax'); exercises.names(); exercises.of_weights();"
+        "print(*[name for name in sys.modules if name.startswith('qkv.exercises.') and name.count('.') > 2])"
+    )
+    shown = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    assert set(shown.split()) <= {"qkv.exercises.lookup.softmax", "qkv.exercises.lookup.shared"}
 
 
 @pytest.mark.parametrize(

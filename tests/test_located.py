@@ -39,7 +39,7 @@ FILES = [
 
 
 def judged(file: File, names: list[str], salt: str, locating: Locating | None = None) -> dict[str, Result]:
-    examiners = {name: Examiner(exercises.find(name), salt) for name in names}
+    examiners = {name: Examiner(exercises.get_code(name), salt) for name in names}
     return {r.exercise: r for r in judged_in_process(Answers([extract(file)]), names, examiners, locating)}
 
 

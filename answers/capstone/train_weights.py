@@ -3,7 +3,7 @@
     python answers/capstone/train_weights.py
 
 Less than a minute on one core. They are small, so that a clone stays small; mistakes that need no training are made
-from the right ones when they are needed (`qkv.exercises.tiny_gpt`).
+from the right ones when they are needed (`qkv.exercises.capstone.tiny_gpt`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from proctor.examining.tensor_file import write
-from qkv.exercises.tiny_gpt import Unmasked, published, weights_of
+from qkv.exercises.capstone.tiny_gpt import Unmasked, published, weights_of
 from qkv.model.capstone import TinyGPT
 from qkv.tasks.ledgers import WORDS
 

@@ -100,14 +100,12 @@ def assignment(chosen: tuple[str, ...] | None = None) -> Assignment:
     earlier: dict[str, str] = {}
     own: dict[str, str] = {}
     sheets = []
-    by_code = exercises.of_code()
     for entry in course.entries():
-        stem = entry.stem
-        found = [name for name in exercises.names() if exercises.chapter_of(name) == stem]
+        stem, found = entry.stem, exercises.names_of(entry.stem)
         if not found:
             continue
-        graded = tuple(exercises.asked(name) for name in found if chosen is None or name in chosen)
-        names = tuple(name for name in found if name in by_code)
+        graded = tuple(exercises.get(name) for name in found if chosen is None or name in chosen)
+        names = tuple(name for name in found if name not in exercises.of_weights())
         module, source = f"qkv.model.{stem}", source_of(stem)
         if graded:
             sheets.append(ExerciseSheet(entry.label, graded, names, module, source, dict(texts), dict(earlier)))

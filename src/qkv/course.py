@@ -33,19 +33,21 @@ class Facts:
     points: float = 1.0
     forbidden: tuple[str, ...] = ()
     hand_in: str = ""  # the cell that hands it in, where weights are asked for and no code
+    card: tuple[str, ...] = ()  # all that the card of an answer that passes depends on
 
 
 def facts_of_exercise(name: str) -> Facts:
     """Look an exercise of the course up."""
-    from qkv.exercises import UnknownExercise, find, of_weights
+    from qkv import exercises
 
-    if name in of_weights():
-        return Facts(of_weights()[name].points, hand_in=of_weights()[name].stub)
     try:
-        exercise = find(name)
-    except UnknownExercise as error:
+        if name in exercises.of_weights():
+            weights = exercises.get_weights(name)
+            return Facts(weights.points, hand_in=weights.stub, card=weights.card())
+        exercise = exercises.get_code(name)
+    except exercises.UnknownExercise as error:
         raise AuthoringError(f"the chapter has {name} as an exercise, but {error}") from None
-    return Facts(exercise.points, tuple(family.title for family in exercise.forbid))
+    return Facts(exercise.points, tuple(family.title for family in exercise.forbid), card=exercise.card())
 
 
 @dataclass(frozen=True)

@@ -367,7 +367,7 @@ def walk(page: Page, lab: serve.Lab, root: Path) -> None:
     notebook.run()
     notebook.run()
     card = notebook.shown()
-    mistake = exercises.find("softmax").misconceptions["overflows"].explanation
+    mistake = exercises.get_code("softmax").misconceptions["overflows"].explanation
     assert "not yet" in card
     assert mistake.sentence in card
     assert "expected" in card

@@ -12,11 +12,12 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from proctor import WeightsExercise
 from qkv import course, exercises
 from qkv.authoring.build.building import build
 from qkv.authoring.build.chapter import Code, Prose, Task, read
 from qkv.authoring.build.editions import PREDICTION
-from qkv.authoring.build.fingerprint import LOOKS, fingerprint
+from qkv.authoring.build.fingerprint import of_measures, of_outputs
 from qkv.authoring.publish.covers import cover
 from qkv.course import Chapter, Course
 
@@ -53,7 +54,7 @@ def test_the_opening_says_the_minutes_of_the_front_matter(chapter: Chapter) -> N
     assert said is None or int(said[1]) == chapter.minutes  # None: in words, such as "two hours"
 
 
-def test_a_function_that_nobody_uses_makes_no_other_chapter_stale(tmp_path: Path) -> None:
+def test_a_definition_makes_those_chapters_stale_that_use_it(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
     solved = {chapter: nbformat.read(chapter.solved, as_version=4) for chapter in CHAPTERS}
 
@@ -61,26 +62,56 @@ def test_a_function_that_nobody_uses_makes_no_other_chapter_stale(tmp_path: Path
         return [
             chapter.stem
             for chapter, notebook in solved.items()
-            if fingerprint(replace(chapter, root=tmp_path), notebook) != notebook.metadata["qkv"]["inputs"]
+            if of_measures(replace(chapter, root=tmp_path), notebook) != notebook.metadata["qkv"]["measures"]
         ]
 
     assert stale() == []
     lookup = tmp_path / "src" / "qkv" / "model" / "lookup.py"
     text = lookup.read_text("utf-8")
     lookup.write_text(text + "\n\ndef unrelated(q: Tensor) -> Tensor:\n    return q\n", "utf-8")
-    assert stale() == ["lookup"]
+    assert stale() == []
     lookup.write_text(text.replace("torch.exp(", "torch.exp2("), "utf-8")
-    assert len(stale()) > 1  # what others build on is another matter
+    assert len(stale()) > 1
+
+
+def test_a_new_exercise_or_misconception_makes_no_claim_stale(tmp_path: Path) -> None:
+    """Only what a claim's output can depend on counts: no card, no check, no exercise that nothing else uses."""
+    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    chapter = CHAPTERS[0]
+    there, notebook = replace(chapter, root=tmp_path), nbformat.read(chapter.solved, as_version=4)
+    before = of_measures(there, notebook)
+    assert before == notebook.metadata["qkv"]["measures"]
+    for path in (tmp_path / "src" / "qkv" / "exercises" / chapter.stem).glob("*.py"):
+        path.write_text(path.read_text("utf-8") + "\n\ndef another_mistake() -> None: ...\n", "utf-8")
+    model = tmp_path / "src" / "qkv" / "model" / f"{chapter.stem}.py"
+    model.write_text(model.read_text("utf-8") + "\n\ndef nearest_key(q, k):\n    return q @ k\n", "utf-8")
+    exercise = nbformat.v4.new_code_cell("def nearest_key(q, k):\n    return q @ k", metadata={"tags": ["exercise"]})
+    check = nbformat.v4.new_code_cell("check(nearest_key)", metadata={"tags": ["check"]})
+    notebook.cells[5:5] = [exercise, check]
+    assert of_measures(there, notebook) == before
+    notebook.cells.append(nbformat.v4.new_code_cell("print(nearest_key(1, 2))"))
+    assert of_measures(there, notebook) != before
+
+
+def test_an_edition_runs_again_for_what_its_cards_show(tmp_path: Path) -> None:
+    chapter = CHAPTERS[0]
+    parts, notebook = read(chapter, COURSE), nbformat.read(chapter.solved, as_version=4)
+    cards = [part.facts.card for part in parts if isinstance(part, Task)]
+    stored = notebook.metadata["qkv"]["inputs"]
+    assert of_outputs(chapter, notebook, cards) == stored
+    assert of_outputs(chapter, notebook, [(*cards[0], "a remark"), *cards[1:]]) != stored
 
 
 def test_the_look_of_figures_changes_editions_and_no_measurement(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    chapters = {chapter: nbformat.read(chapter.solved, as_version=4) for chapter in CHAPTERS}
+    before = {chapter.stem: of_outputs(replace(chapter, root=tmp_path), solved) for chapter, solved in chapters.items()}
     style = tmp_path / "src" / "qkv" / "figures" / "style.py"
     style.write_text(style.read_text("utf-8").replace('"font.size": 10.5', '"font.size": 11'), "utf-8")
-    for chapter in CHAPTERS:
-        notebook, there = nbformat.read(chapter.solved, as_version=4), replace(chapter, root=tmp_path)
-        assert fingerprint(there, notebook) != notebook.metadata["qkv"]["inputs"]
-        assert fingerprint(there, notebook, without=LOOKS) == notebook.metadata["qkv"]["measures"]
+    for chapter, notebook in chapters.items():
+        there = replace(chapter, root=tmp_path)
+        assert of_outputs(there, notebook) != before[chapter.stem]
+        assert of_measures(there, notebook) == notebook.metadata["qkv"]["measures"]
 
 
 def test_the_first_page_leads_to_every_chapter() -> None:
@@ -93,7 +124,7 @@ def test_the_first_page_leads_to_every_chapter() -> None:
 @each_chapter
 def test_a_chapter_has_exactly_its_exercises_in_order(chapter: Chapter) -> None:
     tasks = [part.name for part in read(chapter, COURSE) if isinstance(part, Task)]
-    assert tasks == [exercise.name for exercise in exercises.of_chapter(chapter.stem)]
+    assert tasks == list(exercises.names_of(chapter.stem))
 
 
 @each_chapter
@@ -124,7 +155,7 @@ def test_the_student_edition_gives_nothing_away(chapter: Chapter) -> None:
     assert not any(cell.get("outputs") for cell in notebook.cells)
     for exercise in exercises.of_chapter(chapter.stem):
         stub = cells[exercise.name.replace("_", "-")]
-        if weights := exercises.of_weights().get(exercise.name):
+        if isinstance(weights := exercise, WeightsExercise):
             assert stub.source == weights.stub  # nothing is to be filled in
             assert cells[f"check-{stub.id}"].source == f'check("{exercise.name}")'
             continue
@@ -156,7 +187,7 @@ def test_your_part_of_an_earlier_chapter_is_yours_in_the_student_edition(chapter
 
 
 def exercised(chapter: Chapter) -> list[str]:
-    return [exercise.name for exercise in exercises.of_chapter(chapter.stem)]
+    return list(exercises.names_of(chapter.stem))
 
 
 @each_chapter

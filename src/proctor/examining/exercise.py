@@ -101,6 +101,10 @@ class Question:
         """What judges: where one of them changes, so may a verdict."""
         raise NotImplementedError
 
+    def card(self) -> tuple[str, ...]:
+        """All of the exercise that the card of an answer which passes can show."""
+        return (self.name, str(len(self.counted())), self.why)
+
 
 class Exercise(Question):
     """What a student builds, and how we tell what they built.
@@ -163,6 +167,9 @@ class Exercise(Question):
 
     def functions(self) -> list[Callable[..., Any]]:
         return [probe.function for probe in self.probes.values()]
+
+    def card(self) -> tuple[str, ...]:
+        return (*super().card(), *(probe.fault for probe in self.probes.values() if probe.kind == "remark"))
 
     def misconception(self, wrong: F) -> F:
         """Add a wrong stand-in for the reference. Docstring: the sentence for the student, then the reason.

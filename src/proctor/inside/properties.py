@@ -24,6 +24,7 @@ ProbeFunction = Callable[[Any], Mapping[str, Any]]
 Explain = Callable[[Observation, Observation], str]
 
 DTYPES = (torch.float64, torch.float16, torch.bfloat16)
+FLOATING = ("gradients", *(f"in_{str(dtype).removeprefix('torch.')}" for dtype in DTYPES))  # of no use to whole numbers
 
 
 def as_is(implementation: Callable[..., Any]) -> Callable[..., Any]:

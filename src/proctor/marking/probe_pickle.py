@@ -1,8 +1,7 @@
 """Probes as bytes that the sandbox can load without having the exercises' files.
 
 Only probes travel: neither references nor misconceptions, and no module of the course. What a probe needs of its own
-file goes with it
-by value; torch and proctor's input functions are found in the sandbox.
+package goes with it by value; torch and what `AT_HOME` names are found in the sandbox.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import cloudpickle
 
 from proctor.examining.exercise import Exercise
 
-AT_HOME = ("proctor.inside.inputs", "proctor.inside.properties")  # ours, in the sandbox as it is here
+AT_HOME = ("proctor.inside.inputs", "proctor.inside.properties", "proctor.inside.situations")  # there as here
 LIBRARIES = (
     "torch",
     "math",
@@ -42,7 +41,8 @@ def dumps(exercises: Iterable[Exercise]) -> bytes:
     there."""
     chosen = list(exercises)
     files = {sys.modules[p.function.__module__] for e in chosen for p in e.probes.values()}
-    by_value = [m for m in files if m.__name__ not in AT_HOME]
+    packages = {m.__package__ or m.__name__ for m in files if m.__name__ not in AT_HOME}
+    by_value = [sys.modules[name] for name in packages]
     for module in by_value:
         cloudpickle.register_pickle_by_value(module)
     try:

@@ -351,7 +351,7 @@ def known_exercise(name: str, chapters: Sequence[str] = ()) -> str:
     from qkv import exercises
 
     try:
-        return name if name in chapters else exercises.asked(name).name
+        return name if name in chapters else exercises.get(name).name
     except exercises.UnknownExercise as unknown:
         text = str(unknown)
         raise click.UsageError(text[:1].upper() + text[1:]) from unknown
@@ -361,13 +361,13 @@ def chosen_exercises(text: str) -> list[str]:
     """What `softmax,heads` stands for: exercises by their names, and all of a chapter by its stem."""
     from qkv import exercises
 
-    chapters = exercises.chapters()
-    names = [known_exercise(word.strip(), list(chapters)) for word in text.split(",") if word.strip()]
+    chapters = exercises.CHAPTERS
+    names = [known_exercise(word.strip(), chapters) for word in text.split(",") if word.strip()]
     if not names:
         raise click.UsageError(
             "--exercises names nothing. Give names of exercises or stems of chapters: softmax,heads."
         )
-    return [found for name in names for found in ([e.name for e in chapters[name]] if name in chapters else [name])]
+    return [found for name in names for found in (exercises.names_of(name) if name in chapters else [name])]
 
 
 def nearest(word: str, known: list[str]) -> str:

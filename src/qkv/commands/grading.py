@@ -130,7 +130,7 @@ def export(directory: Path, kind: str, out: Path, roster: Path | None = None) ->
     who = roster_of(roster or (remembered if remembered.exists() else None))
     if out.is_file() or not out.exists():
         make_writable(out.parent, out)
-    points = {exercise.name: exercise.points for found in exercises.chapters().values() for exercise in found}
+    points = {name: exercises.get(name).points for name in exercises.names()}
     try:
         remarks = lms.export(directory, kind, out, points, program="qkv", roster=who)
     except lms.CannotExport as error:

@@ -44,8 +44,9 @@ def hand_in(paths: Sequence[Path], out: Path | None = None, say: Say = print) ->
         say("There is nothing to hand in yet: no file has an answer to an exercise.")
         return 1
     salt = secrets.token_hex(8)  # fresh inputs, so that what passes here passes there
-    results = judged_in_process(answers, begun, {n: Examiner(exercises.find(n), salt) for n in begun})
-    weighed = [weigh(Weigher(e, salt), list(weights.values())) for e in exercises.of_weights().values()]
+    results = judged_in_process(answers, begun, {n: Examiner(exercises.get_code(n), salt) for n in begun})
+    asked = map(exercises.get_weights, exercises.of_weights())
+    weighed = [weigh(Weigher(exercise, salt), list(weights.values())) for exercise in asked]
     results += [result for result in weighed if result.state != "not_started"]
     for sentence in untold(problems, results):
         say(sentence)
@@ -61,7 +62,7 @@ def hand_in(paths: Sequence[Path], out: Path | None = None, say: Say = print) ->
 
 def asked_for(file: File) -> bool:
     """Are these weights, and of an exercise?"""
-    return any(answers_exercise(file.name, exercise) for exercise in exercises.of_weights().values())
+    return any(answers_exercise(file.name, exercises.get_weights(name)) for name in exercises.of_weights())
 
 
 def is_begun(answers: Answers, name: str) -> bool:

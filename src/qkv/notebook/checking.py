@@ -54,7 +54,7 @@ def check(answer: Callable[..., Any] | str) -> Result:
         return check_weights(answer)
     if isinstance(answer, str) or not callable(answer) or (name := name_of(answer)) is None:
         raise TypeError(f"check takes the function or class itself, not {answer!r}. For example: check(softmax)")
-    exercise = exercises.find(name)
+    exercise = exercises.get_code(name)
     if answer is exercise.reference:
         ours = Explanation(
             f"This {name} is ours. To write your own, run the cell of the exercise with your code in it."
@@ -75,7 +75,7 @@ def check(answer: Callable[..., Any] | str) -> Result:
 
 def check_weights(name: str) -> Result:
     """Check the weights that this folder holds for an exercise."""
-    exercise = exercises.of_weights()[name]
+    exercise = exercises.get_weights(name)
     path = Path(exercise.file)
     started = time.perf_counter()
     with machine.on_the_cpu():
@@ -90,7 +90,7 @@ def check_weights(name: str) -> Result:
 
 @cache
 def _weigher(name: str) -> Weigher:
-    return Weigher(exercises.of_weights()[name])
+    return Weigher(exercises.get_weights(name))
 
 
 def name_of(answer: Any) -> str | None:
@@ -110,7 +110,7 @@ def not_examined(exercise: Exercise, why: Explanation, line: int | None = None) 
 
 def check_named(name: str, answer: Callable[..., Any]) -> Result:
     """Check an answer that may go by another name, such as a lambda."""
-    examiner = _examiner(exercises.find(name).name)
+    examiner = _examiner(exercises.get_code(name).name)
     started = time.perf_counter()
     shown = search.Progress()
     marker = live_marker(name, answer, examiner, search.locating(shown, candidates=10_000, seconds=SEARCH))
@@ -167,7 +167,7 @@ def interrupted(exercise: Exercise, answer: Any, error: KeyboardInterrupt) -> Re
 
 @cache
 def _examiner(name: str) -> Examiner:
-    return Examiner(exercises.find(name))
+    return Examiner(exercises.get_code(name))
 
 
 def check_paths(paths: Sequence[Path]) -> int:
@@ -251,7 +251,7 @@ class Hint(str):
 def hint(name: str | Callable[..., Any]) -> Hint:
     """The next hint for an exercise: about the mistake that was made last, as long as there is more to say of it; then
     the one that is nearest to it, if one is near; then the gentlest. The last one says where the solution is."""
-    exercise = exercises.asked(name if isinstance(name, str) else name.__name__)
+    exercise = exercises.get(name if isinstance(name, str) else name.__name__)
     step = progress.next_step(exercise.name)
     if step is not None:
         return Hint(step)

@@ -37,7 +37,7 @@ def skip(name: str | Callable[..., Any]) -> Note:
     if name in exercises.of_weights():
         progress.skip(str(name))
         return Note(f"Exercise {places.number(str(name))} is skipped: it is there when you come back with weights.")
-    exercise = exercises.find(name if isinstance(name, str) else name.__name__)
+    exercise = exercises.get_code(name if isinstance(name, str) else name.__name__)
     notebook = vars(sys.modules["__main__"])
     notebook[exercise.name] = exercise.reference
     progress.skip(exercise.name)
@@ -52,7 +52,7 @@ def skip(name: str | Callable[..., Any]) -> Note:
 def reset(name: str | Callable[..., Any]) -> Note:
     """Give the stub of an exercise again: in a notebook this very cell turns into it, so that nothing of yours is
     overwritten."""
-    exercise = exercises.asked(name if isinstance(name, str) else name.__name__)
+    exercise = exercises.get(name if isinstance(name, str) else name.__name__)
     stub = stub_of(exercise.name)
     shell = kernel.interactive()
     if shell is None:
@@ -95,7 +95,6 @@ def welcome() -> None:
         return
     if notice not in kernel.listeners:
         kernel.listeners.append(notice)
-        exercises.names()  # loads them while the notebook is being set up, so that the first check need not
         warm_up()
         shell.user_ns.setdefault("skip", skip)
         shell.user_ns.setdefault("reset", reset)
@@ -120,5 +119,5 @@ def stub_of(name: str) -> str:
     from qkv.authoring.build.definitions import definition
 
     if name in exercises.of_weights():
-        return exercises.of_weights()[name].stub
+        return exercises.get_weights(name).stub
     return definition(Path(model.__path__[0], f"{exercises.chapter_of(name)}.py"), name).stub

@@ -23,7 +23,7 @@ def own_part(name: str) -> Any:
     if name.startswith("_") or name not in exercises.of_code():
         raise AttributeError(f"qkv.mine has the parts that exercises build, and {name} is none of them")
     notebook = places.notebook(exercises.chapter_of(name))
-    own, ours = _kept(name, notebook), exercises.find(name).reference
+    own, ours = _kept(name, notebook), exercises.get_code(name).reference
     if own is None:
         print(f"{name} is ours: there is none of yours that passes in {notebook}.")
         return ours

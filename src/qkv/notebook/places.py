@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
-from qkv import exercises
+from qkv import course, exercises
 
 BOOK = "QKV_BOOK"  # the address at which `qkv start` serves the book
 
@@ -14,18 +13,16 @@ BOOK = "QKV_BOOK"  # the address at which `qkv start` serves the book
 def number(name: str) -> str:
     """`1.2` for the second exercise of chapter 1."""
     stem = exercises.chapter_of(name)
-    return f"{chapter_number(stem)}.{[e.name for e in exercises.chapters()[stem]].index(name) + 1}"
+    return f"{chapter_number(stem)}.{exercises.names_of(stem).index(name) + 1}"
 
 
 def chapter_number(stem: str) -> int:
-    return list(exercises.chapters()).index(stem) + 1
+    return exercises.CHAPTERS.index(stem) + 1
 
 
 def chapter_title(stem: str) -> str:
-    """`Soft lookup`, from the first words of the chapter's exercises; its stem if they do not say."""
-    documented = (sys.modules[f"qkv.exercises.{stem}"].__doc__ or "").partition("\n")[0]
-    title = documented.partition(":")[2].strip().rstrip(".")
-    return title[:1].upper() + title[1:] or stem
+    """`Queries, keys, values`: what the book calls the chapter."""
+    return next(entry.title for entry in course.entries() if entry.stem == stem)
 
 
 def notebook(stem: str) -> str:
@@ -46,5 +43,5 @@ def page(name: str) -> str:
 def page_of_notebook(path: str) -> str:
     """A notebook's page in the book; empty if it is none of the course's, or the book is not being served."""
     served, name = os.environ.get(BOOK, ""), Path(path).name
-    known = name in map(notebook, exercises.chapters())
+    known = name in map(notebook, exercises.CHAPTERS)
     return f"{served}book/chapters/{Path(name).with_suffix('.html')}" if served and known else ""

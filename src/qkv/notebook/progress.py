@@ -132,8 +132,8 @@ class Status:
         states = load()["states"]
         return cls(
             tuple(
-                (stem, tuple((e.name, states.get(e.name, "not_started")) for e in found))
-                for stem, found in exercises.chapters().items()
+                (stem, tuple((name, states.get(name, "not_started")) for name in exercises.names_of(stem)))
+                for stem in exercises.CHAPTERS
             )
         )
 
@@ -199,7 +199,7 @@ def in_words(state: str) -> str:
 
 def effort(name: str) -> str:
     """`about 15 minutes, ●●○`; the exercise is the one source of both."""
-    exercise = exercises.asked(name)
+    exercise = exercises.get(name)
     stars = "●" * (exercise.difficulty or 0) + "○" * (3 - (exercise.difficulty or 0))
     return f"about {exercise.minutes} minutes, {stars}"
 

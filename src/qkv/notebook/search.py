@@ -72,7 +72,7 @@ def locating(progress: Progress, candidates: int = 1000, seconds: float = 20.0) 
         packages = assignment((name,)).packages
         if not is_harmless([cell.source for cell in job.cells], packages):
             return None
-        functions = {probe.name: probe.function for probe in exercises.find(name).probes.values()}
+        functions = {probe.name: probe.function for probe in exercises.get_code(name).probes.values()}
         return InProcess({name: functions}, lambda _: {}, Limits()).session()
 
     return Locating(candidates, seconds, rights=_rights, elsewhere=elsewhere, tell=progress.tell)
@@ -85,7 +85,7 @@ def sandbox_for(name: str) -> Sandbox | None:
         close()
         try:
             choose()
-            chosen = assignment(tuple(n for n in exercises.of_code() if exercises.chapter_of(n) == chapter))
+            chosen = assignment(exercises.names_of(chapter))
             found: list[Exercise] = chosen.of_code
             sandbox = Sandbox(probe_pickle.dumps(found), packages=chosen.packages)
             sandbox.start()

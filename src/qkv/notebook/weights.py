@@ -8,7 +8,7 @@ from pathlib import Path
 from torch import nn
 
 from proctor.examining.tensor_file import LARGEST, MB, write
-from qkv.exercises.tiny_gpt import tiny_gpt, weights_of
+from qkv.exercises.capstone.tiny_gpt import exercise, weights_of
 from qkv.notebook.going_on import Note
 
 
@@ -23,11 +23,11 @@ def hand_in(model: nn.Module, n_heads: int | None = None) -> Note:
     content = write(weights)
     if len(content) > LARGEST:
         raise ValueError(f"these weights have {len(content) / MB:.1f} MB; at most {LARGEST // MB} MB are graded.")
-    path = Path(tiny_gpt.file)
+    path = Path(exercise.file)
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     draft.write_bytes(content)
     draft.replace(path)  # whoever looks meanwhile never sees half of it
     count = sum(tensor.numel() for tensor in weights.tensors.values())
     return Note(
-        f'Wrote {path}: {count:,} parameters, {round(len(content) / 1000)} kB. Now run check("{tiny_gpt.name}").'
+        f'Wrote {path}: {count:,} parameters, {round(len(content) / 1000)} kB. Now run check("{exercise.name}").'
     )

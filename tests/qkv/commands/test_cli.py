@@ -271,7 +271,7 @@ def test_grade_takes_a_chapter_for_its_exercises(tmp_path: Path, monkeypatch: py
     seen: dict[str, Any] = {}
     pretend(monkeypatch, "qkv.commands.grading", grade=lambda *places, **options: seen.update(options) or 0)
     assert run("grade", tmp_path, "--out", tmp_path / "out", "--exercises", "lookup,split_heads").exit_code == 0
-    assert seen["exercises"] == [*(exercise.name for exercise in exercises.of_chapter("lookup")), "split_heads"]
+    assert seen["exercises"] == [*exercises.names_of("lookup"), "split_heads"]
 
 
 def test_export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -338,11 +338,11 @@ def test_book(arguments: list[str], built: int, calls: list[str], code: int, mon
 
 
 def test_hints_come_gentlest_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from qkv.exercises import find
+    from qkv.exercises import get_code
 
     monkeypatch.setenv("QKV_PROGRESS", str(tmp_path / "progress.json"))
-    shown = [run("hint", "softmax").output for _ in find("softmax").hints]
-    for said, hint in zip(shown, find("softmax").hints, strict=True):
+    shown = [run("hint", "softmax").output for _ in get_code("softmax").hints]
+    for said, hint in zip(shown, get_code("softmax").hints, strict=True):
         assert hint in said
 
 

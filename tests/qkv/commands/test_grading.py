@@ -57,8 +57,9 @@ def test_what_is_handed_out_before_an_exercise_runs_and_does_not_hold_it(name: s
     text = sheet.reference_before(name)
     names: dict[str, object] = {}
     exec(compile(text, stem, "exec"), names)
-    assert {e.name for e in exercises.earlier(name)} <= set(names)
-    later = [e.name for e in exercises.chapters()[stem] if e.name in exercises.of_code()][len(sheet.before(name)) :]
+    position = exercises.names_of(stem).index(name)
+    assert set(exercises.names_of(stem)[:position]) <= set(names)
+    later = exercises.names_of(stem)[position:]
     assert not any(f"def {other}(" in text or f"class {other}(" in text for other in later)
 
 

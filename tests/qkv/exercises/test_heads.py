@@ -9,12 +9,12 @@ import torch
 from torch import Tensor, nn
 
 from proctor import Examiner
-from qkv.exercises.heads import merge_exercise, multi_head_exercise, split_exercise
+from qkv.exercises import get_code
 
 
 @pytest.fixture(scope="module")
 def examiner() -> Examiner:
-    return Examiner(multi_head_exercise, salt="a class")
+    return Examiner(get_code("MultiHeadAttention"), salt="a class")
 
 
 def student(*mistakes: str) -> type[nn.Module]:
@@ -109,7 +109,7 @@ def test_three_mistakes_at_once_are_not_guessed(examiner: Examiner) -> None:
 def test_a_mask_of_one_dimension_is_not_asked_for(examiner: Examiner) -> None:
     """`mask.unsqueeze(-3)` is a fair answer, although it cannot take a mask (key,)."""
 
-    class Plain(multi_head_exercise.reference):  # type: ignore[name-defined]
+    class Plain(get_code("MultiHeadAttention").reference):  # type: ignore[name-defined]
         def _for_every_head(self, mask: Tensor | None) -> Tensor | None:
             return None if mask is None else mask.unsqueeze(-3)
 
@@ -125,8 +125,8 @@ def test_a_view_that_fails_on_turned_inputs_does_not_hide_the_mistake() -> None:
         batch, head, seq, d_head = x.shape
         return x.view(batch, seq, head * d_head)
 
-    assert Examiner(split_exercise).examine(split_heads).misconceptions == ("reshaped_in_one_go",)
-    assert Examiner(merge_exercise).examine(merge_heads).misconceptions == ("joined_without_turning",)
+    assert Examiner(get_code("split_heads")).examine(split_heads).misconceptions == ("reshaped_in_one_go",)
+    assert Examiner(get_code("merge_heads")).examine(merge_heads).misconceptions == ("joined_without_turning",)
 
 
 def test_a_fill_that_float16_does_not_have(examiner: Examiner) -> None:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from proctor import Examiner
-from qkv.exercises import find
+from qkv.exercises import get_code
 
 
 def naive_softmax(scores: Tensor, dim: int) -> Tensor:
@@ -41,14 +41,14 @@ def cosines_without_softmax(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     ],
 )
 def test_two_mistakes_are_both_named(exercise, answer, mistakes, salt):
-    result = Examiner(find(exercise), salt).examine(answer)
+    result = Examiner(get_code(exercise), salt).examine(answer)
     assert result.state == "not_yet"
     assert set(result.misconceptions) == mistakes
     assert len(result.explanations) >= 2  # a third says where it raised an exception, if it did
 
 
 def test_the_message_of_a_naive_softmax():
-    assert Examiner(find("softmax")).examine(naive_softmax).message.splitlines()[:3] == [
+    assert Examiner(get_code("softmax")).examine(naive_softmax).message.splitlines()[:3] == [
         "softmax: not yet (3 of 20 probes agree)",
         "You exponentiate the scores as they are, and large scores overflow.",
         "You divide by the sum over the whole tensor, so all weights together sum to 1.",
@@ -80,10 +80,11 @@ def keys_dot_t(q: Tensor, k: Tensor) -> Tensor:
     ],
 )
 def test_code_for_one_number_of_dimensions_is_named_however_it_fails(exercise, answer, mistake, salt):
-    assert Examiner(find(exercise), salt).examine(answer).misconceptions == (mistake,)
+    assert Examiner(get_code(exercise), salt).examine(answer).misconceptions == (mistake,)
 
 
 def test_a_dtype_that_is_not_kept_is_called_so():
-    result = Examiner(find("softmax")).examine(lambda scores, dim: find("softmax").reference(scores.float(), dim))
+    right = get_code("softmax").reference
+    result = Examiner(get_code("softmax")).examine(lambda scores, dim: right(scores.float(), dim))
     assert result.probes - result.probes_passed == 3
     assert "Your code does not keep the dtype" in result.message

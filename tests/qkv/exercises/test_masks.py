@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from proctor import Examiner
-from qkv.exercises import find
+from qkv.exercises import get_code
 
 WRONG = Path(__file__).parents[3] / "answers" / "masks" / "wrong"
 
@@ -55,14 +55,14 @@ def sum_of_everything(x: Tensor, lengths: Tensor) -> Tensor:
     ],
 )
 def test_two_mistakes_are_both_named(exercise, answer, mistakes, salt):
-    result = Examiner(find(exercise), salt).examine(answer)
+    result = Examiner(get_code(exercise), salt).examine(answer)
     assert result.state == "not_yet"
     assert set(result.misconceptions) == mistakes
     assert len(result.explanations) == 2
 
 
 def test_the_message_of_the_mask_that_a_common_text_prints():
-    assert Examiner(find("causal_mask")).examine(printed_in_a_common_text).message.splitlines()[:3] == [
+    assert Examiner(get_code("causal_mask")).examine(printed_in_a_common_text).message.splitlines()[:3] == [
         "causal_mask: not yet (0 of 4 probes agree)",
         "Your mask is the other triangle: it hides the past and shows the future.",
         "You return numbers to be added to the scores, 0 and -inf.",
@@ -103,7 +103,7 @@ def test_the_message_of_the_mask_that_a_common_text_prints():
 )
 def test_a_mistake_that_is_often_copied_has_a_name(exercise, answer, mistake, salt):
     code = runpy.run_path(str(WRONG / f"{answer}.py"))[exercise]
-    assert Examiner(find(exercise), salt).examine(code).misconceptions == (mistake,)
+    assert Examiner(get_code(exercise), salt).examine(code).misconceptions == (mistake,)
 
 
 @pytest.mark.parametrize(
@@ -119,11 +119,11 @@ def test_a_mistake_that_is_often_copied_has_a_name(exercise, answer, mistake, sa
 )
 def test_what_is_said_of_an_answer_whose_values_are_right(exercise, answer, sentence):
     code = runpy.run_path(str(WRONG / f"{answer}.py"))[exercise]
-    assert Examiner(find(exercise)).examine(code).message.splitlines()[1].startswith(sentence)
+    assert Examiner(get_code(exercise)).examine(code).message.splitlines()[1].startswith(sentence)
 
 
 def test_masks_in_place_of_torchs_softmax_may_use_it():
     def masked_softmax(scores, mask):
         return scores.masked_fill(~mask, -math.inf).softmax(-1).nan_to_num(0.0)
 
-    assert Examiner(find("masked_softmax")).examine(masked_softmax).state == "passed"
+    assert Examiner(get_code("masked_softmax")).examine(masked_softmax).state == "passed"

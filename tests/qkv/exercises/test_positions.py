@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from proctor import Examiner
-from qkv.exercises import find
+from qkv.exercises import get_code
 
 ANSWERS = Path(__file__).parents[3] / "answers" / "positions"
 
@@ -42,7 +42,7 @@ ANSWERS = Path(__file__).parents[3] / "answers" / "positions"
 )
 def test_a_mistake_that_is_often_copied_has_a_name(exercise, answer, mistake, salt):
     code = runpy.run_path(str(ANSWERS / "wrong" / f"{answer}.py"))[exercise]
-    assert Examiner(find(exercise), salt).examine(code).misconceptions == (mistake,)
+    assert Examiner(get_code(exercise), salt).examine(code).misconceptions == (mistake,)
 
 
 @pytest.mark.parametrize(
@@ -56,13 +56,13 @@ def test_a_mistake_that_is_often_copied_has_a_name(exercise, answer, mistake, sa
 )
 def test_what_is_said_of_an_answer_whose_values_are_right(exercise, answer, sentence):
     code = runpy.run_path(str(ANSWERS / "wrong" / f"{answer}.py"))[exercise]
-    assert Examiner(find(exercise)).examine(code).message.splitlines()[1].startswith(sentence)
+    assert Examiner(get_code(exercise)).examine(code).message.splitlines()[1].startswith(sentence)
 
 
 @pytest.mark.parametrize("exercise", ["sinusoidal_positions", "shift_matrix", "alibi_bias"])
 def test_float32_is_right_where_no_input_is_floating_and_costs_a_remark_only(exercise):
     code = runpy.run_path(str(ANSWERS / "right" / "always_float32.py"))[exercise]
-    result = Examiner(find(exercise)).examine(code)
+    result = Examiner(get_code(exercise)).examine(code)
     assert result.state == "passed"
     assert [remark.partition(".")[0] for remark in result.remarks] == [
         "Your result is float32 although torch's default dtype was set to float64"

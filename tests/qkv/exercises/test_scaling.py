@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from proctor import Examiner, Result
-from qkv.exercises.scaling import attention_exercise, entropy_exercise, jacobian_exercise, variance_exercise
+from qkv.exercises import get_code
 
 Hide = Callable[[Tensor, Tensor], Tensor]
 
@@ -43,7 +43,7 @@ def attend(
 
 @cache
 def examiner(salt: str) -> Examiner:
-    return Examiner(attention_exercise, salt)
+    return Examiner(get_code("scaled_dot_product_attention"), salt)
 
 
 def examine(answer: Callable[..., Any], salt: str) -> Result:
@@ -142,7 +142,7 @@ def test_no_row_or_column_of_a_mask_is_all_one_value(salt: str) -> None:
     def watching(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Any:
         if mask is not None:
             seen.append(mask)
-        return attention_exercise.reference(q, k, v, mask)
+        return get_code("scaled_dot_product_attention").reference(q, k, v, mask)
 
     examine(watching, salt)
     masks = [m for m in seen if m.dim() >= 2 and m.shape[-2] > 1 and not m.is_meta and not m.all()]
@@ -154,12 +154,12 @@ def test_no_row_or_column_of_a_mask_is_all_one_value(salt: str) -> None:
 
 
 def test_a_variance_with_two_mistakes() -> None:
-    result = Examiner(variance_exercise).examine(lambda d, sigma, mean=0.0: d**2 * sigma**4)
+    result = Examiner(get_code("score_variance")).examine(lambda d, sigma, mean=0.0: d**2 * sigma**4)
     assert result.misconceptions == ("mean_forgotten", "width_squared")
 
 
 def test_the_jacobian_of_a_single_row_names_the_batch() -> None:
-    result = Examiner(jacobian_exercise).examine(lambda p: torch.diag(p) - p.view(-1, 1) @ p.view(1, -1))
+    result = Examiner(get_code("softmax_jacobian")).examine(lambda p: torch.diag(p) - p.view(-1, 1) @ p.view(1, -1))
     assert result.misconceptions == ("one_row_at_a_time",)
 
 
@@ -170,14 +170,16 @@ def test_an_epsilon_is_nothing_in_float16(epsilon: float, salt: str) -> None:
         lambda weights: -(weights * (weights + epsilon).log()).sum(-1),
         lambda weights: -(weights * weights.clamp_min(epsilon).log()).sum(-1),
     ):
-        assert Examiner(entropy_exercise, salt).examine(answer).misconceptions == ("nothing_left_in_float16",)
+        assert Examiner(get_code("attention_entropy"), salt).examine(answer).misconceptions == (
+            "nothing_left_in_float16",
+        )
 
 
 @salts
 @pytest.mark.parametrize("epsilon", [1e-7, 1e-6])
 def test_an_epsilon_that_float16_has_is_seen_where_entropies_are_small(epsilon: float, salt: str) -> None:
     answer = lambda weights: -(weights * (weights + epsilon).log()).sum(-1)  # noqa: E731
-    result = Examiner(entropy_exercise, salt).examine(answer)
+    result = Examiner(get_code("attention_entropy"), salt).examine(answer)
     assert result.state == "not_yet"
     assert "Where rows are almost sure of one key your entropy is off" in result.message
 
@@ -185,9 +187,9 @@ def test_an_epsilon_that_float16_has_is_seen_where_entropies_are_small(epsilon: 
 @salts
 def test_an_epsilon_of_the_dtype_never_passes_by_luck(salt: str) -> None:
     answer = lambda weights: -(weights * (weights + torch.finfo(weights.dtype).eps).log()).sum(-1)  # noqa: E731
-    assert Examiner(entropy_exercise, salt).examine(answer).state == "not_yet"
+    assert Examiner(get_code("attention_entropy"), salt).examine(answer).state == "not_yet"
 
 
 def test_a_jacobian_in_float32_is_not_said_to_mind_no_grad() -> None:
-    result = Examiner(jacobian_exercise).examine(lambda p: jacobian_exercise.reference(p.float()))
+    result = Examiner(get_code("softmax_jacobian")).examine(lambda p: get_code("softmax_jacobian").reference(p.float()))
     assert "Your code does not keep the dtype" in result.message

@@ -15,8 +15,8 @@ from proctor import Weigher
 from proctor.examining.result import Result
 from proctor.examining.tensor_file import BadFile, Weights, read, write
 from qkv.authoring.write.sample_answers import kept_weights
-from qkv.exercises import tiny_gpt as asked
-from qkv.exercises.tiny_gpt import FLOOR, NOTHING, WORDS_ALONE, layout, sizes_of, tiny_gpt, weights_of
+from qkv.exercises.capstone import tiny_gpt as asked
+from qkv.exercises.capstone.tiny_gpt import FLOOR, NOTHING, WORDS_ALONE, exercise, layout, sizes_of, weights_of
 from qkv.model.capstone import TinyGPT, next_token_loss
 from qkv.tasks import ledgers
 
@@ -27,7 +27,7 @@ SALT = "test"
 
 @pytest.fixture(scope="module")
 def weigher() -> Weigher:
-    return Weigher(tiny_gpt, SALT)
+    return Weigher(exercise, SALT)
 
 
 @pytest.fixture(scope="module")
@@ -66,15 +66,15 @@ def test_what_it_writes_is_what_the_reference_would_write(weigher: Weigher, righ
 
 
 def test_ledgers_are_fresh_for_every_salt() -> None:
-    one, other = (Weigher(tiny_gpt, salt).data for salt in "ab")
+    one, other = (Weigher(exercise, salt).data for salt in "ab")
     known = {tuple(row) for row in asked.published().tolist()}
     assert not torch.equal(one.read, other.read)
     assert not any(tuple(row) in known for row in one.read.tolist())
 
 
-@pytest.mark.parametrize("name", tiny_gpt.examples)
+@pytest.mark.parametrize("name", exercise.examples)
 def test_a_mistake_made_from_right_weights_is_named(weigher: Weigher, right: Weights, name: str) -> None:
-    mistake, make = tiny_gpt.examples[name]
+    mistake, make = exercise.examples[name]
     result = weigher.judge(write(make(right)))
     assert result.misconceptions == (mistake,), result.message
     assert result.score < 1
@@ -89,8 +89,8 @@ def test_a_mistake_that_took_a_training_is_named(weigher: Weigher, name: str) ->
 
 
 def test_every_mistake_is_shown_by_some_weights() -> None:
-    shown = {mistake for mistake, _ in tiny_gpt.examples.values()} | {name.split("-")[1] for name in WRONG}
-    assert shown >= tiny_gpt.misconceptions.keys()
+    shown = {mistake for mistake, _ in exercise.examples.values()} | {name.split("-")[1] for name in WRONG}
+    assert shown >= exercise.misconceptions.keys()
 
 
 EVIDENCE = {
@@ -106,7 +106,7 @@ EVIDENCE = {
 
 @pytest.mark.parametrize(("name", "evidence"), EVIDENCE.items())
 def test_the_evidence_has_its_number(weigher: Weigher, right: Weights, name: str, evidence: str) -> None:
-    assert evidence in weigher.judge(write(tiny_gpt.examples[name][1](right))).evidence[0]
+    assert evidence in weigher.judge(write(exercise.examples[name][1](right))).evidence[0]
 
 
 def test_a_part_of_the_measures_earns_a_part_of_the_points(weigher: Weigher, right: Weights) -> None:
@@ -188,7 +188,7 @@ def test_what_is_no_model_of_ours_is_refused_in_words(change: Callable[[TinyGPT]
 def test_the_sentences_hold_no_name_of_ours(
     weigher: Weigher, right: Weights, internals: Callable[[str], list[str]]
 ) -> None:
-    for _, make in tiny_gpt.examples.values():
+    for _, make in exercise.examples.values():
         assert not internals(weigher.judge(write(make(right))).message)
 
 

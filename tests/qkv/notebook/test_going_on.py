@@ -103,7 +103,7 @@ def test_reset_turns_the_cell_into_the_stub(notebook: Notebook) -> None:
 def test_a_passed_card_says_why_and_leads_on(notebook: Notebook) -> None:
     notebook.run(RIGHT)
     result = notebook.run("check(softmax)")
-    assert exercises.find("softmax").why in result.message
+    assert exercises.get_code("softmax").why in result.message
     assert "Next: exercise 1.2, `similarity_scores` (about 5 minutes, ●○○)." in result.message
     assert '<a href="01_lookup.ipynb#cell-id=similarity-scores">' in result._repr_html_()
 
@@ -112,7 +112,7 @@ def test_hints_begin_with_the_mistake_and_end_with_the_solution(
     notebook: Notebook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("QKV_BOOK", "http://127.0.0.1:8100/")
-    hints = exercises.find("softmax").hints
+    hints = exercises.get_code("softmax").hints
     notebook.run(OVERFLOWS)
     assert notebook.run("check(softmax)").misconceptions == ("overflows",)
     given = [str(notebook.run("hint('softmax')")) for _ in range(4)]
@@ -128,7 +128,7 @@ def test_without_a_mistake_the_gentlest_hint_comes_first() -> None:
 
 @pytest.mark.parametrize("name", exercises.names())
 def test_every_exercise_says_what_it_takes_and_why(name: str) -> None:
-    exercise = exercises.asked(name)
+    exercise = exercises.get(name)
     assert exercise.minutes is not None
     assert 5 <= exercise.minutes <= 60
     assert exercise.difficulty in (1, 2, 3)

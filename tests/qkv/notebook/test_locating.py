@@ -100,7 +100,6 @@ def without_a_sandbox(*args: Any) -> None:
     raise Refused("none works here")
 
 
-NEWEST = 3
 KEEPS_THE_NEWEST = """\
 import os
 import torch

@@ -251,7 +251,7 @@ def forged(reference: Any, dtype: torch.dtype, changed: list[Any]) -> Any:
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("name", exercises.of_code())
 def test_no_result_chooses_its_tolerance(name: str, dtype: torch.dtype) -> None:
-    exercise = exercises.find(name)
+    exercise = exercises.get_code(name)
     examiner = Examiner(exercise, "forged")
     changed: list[Any] = []
     result = examiner.examine(forged(exercise.reference, dtype, changed))

@@ -42,7 +42,7 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_yours_if_it_passes(mine: Any, capsys: pytest.CaptureFixture[str]) -> None:
     found = mine.softmax
-    assert found is not exercises.find("softmax").reference
+    assert found is not exercises.get_code("softmax").reference
     assert found(torch.zeros(2), 0).tolist() == [0.5, 0.5]
     assert capsys.readouterr().out == "softmax is yours, from 01_lookup.ipynb.\n"
 
@@ -50,7 +50,7 @@ def test_yours_if_it_passes(mine: Any, capsys: pytest.CaptureFixture[str]) -> No
 @pytest.mark.parametrize("text", [RIGHT.replace("powers /", "2 * powers /"), "def softmax(", "x = 1"])
 def test_ours_if_not(mine: Any, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(tmp_path, text)
-    assert mine.softmax is exercises.find("softmax").reference
+    assert mine.softmax is exercises.get_code("softmax").reference
     assert capsys.readouterr().out == "softmax is ours: there is none of yours that passes in 01_lookup.ipynb.\n"
 
 
@@ -76,10 +76,10 @@ def test_ours_if_other_chapters_could_not_use_yours(
     for name in ("split_heads", "merge_heads", "MultiHeadAttention"):
         answer += definition(root / "src" / "qkv" / "model" / "heads.py", name).solved + "\n"
     write(tmp_path, answer, "03_heads.ipynb")
-    assert mine.MultiHeadAttention is not exercises.find("MultiHeadAttention").reference
+    assert mine.MultiHeadAttention is not exercises.get_code("MultiHeadAttention").reference
     write(tmp_path, answer.replace("self.n_heads", "self.count"), "03_heads.ipynb")
     os.utime(tmp_path / "notebooks" / "03_heads.ipynb", ns=(1, 1))
-    assert mine.MultiHeadAttention is exercises.find("MultiHeadAttention").reference
+    assert mine.MultiHeadAttention is exercises.get_code("MultiHeadAttention").reference
     assert capsys.readouterr().out == (
         "MultiHeadAttention is yours, from 03_heads.ipynb.\n"
         "MultiHeadAttention is ours: yours passes, but has no n_heads, which its stub has and other chapters ask for.\n"

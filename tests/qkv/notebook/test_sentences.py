@@ -62,7 +62,7 @@ def odd(reference: Any, change: Callable[[Any], Any]) -> Any:
 
 @pytest.mark.parametrize("name", exercises.of_code())
 def test_odd_returns_are_told_in_the_students_words(name: str, internals: Callable[[str], list[str]]) -> None:
-    reference = exercises.find(name).reference
+    reference = exercises.get_code(name).reference
     for what, change in ODD.items():
         result = check_named(name, odd(reference, change))
         assert result.state != "passed", what

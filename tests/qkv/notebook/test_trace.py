@@ -23,7 +23,7 @@ PROBE = "machines_of_size_one"  # five machines, one after the other
 
 @pytest.fixture(scope="module")
 def examiner() -> Examiner:
-    return Examiner(exercises.find("Transformer"), "trace")
+    return Examiner(exercises.get_code("Transformer"), "trace")
 
 
 def test_the_last_of_many_results_is_known(examiner: Examiner) -> None:
@@ -59,7 +59,7 @@ def test_values_are_told_apart_beyond_their_first_entries() -> None:
 def traced(file: str, name: str) -> tuple[Result, str]:
     """What is said of a wrong answer that we keep, if no edit is tried, and the line that it is said of."""
     path = ANSWERS / file
-    examiners = {name: Examiner(exercises.find(name), "trace")}
+    examiners = {name: Examiner(exercises.get_code(name), "trace")}
     (result,) = judged_in_process(Answers([extract(read(path.name, path))]), [name], examiners, Locating(candidates=0))
     assert result.line is not None
     return result, path.read_text("utf-8").split("\n")[result.line - 1]

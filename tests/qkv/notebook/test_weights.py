@@ -81,14 +81,14 @@ def test_progress_hints_skip_and_reset_know_it(folder: Path, monkeypatch: pytest
     assert going_on.reset("tiny_gpt") == f"hand_in(model)  # writes {NAME}"
     shutil.copy(RIGHT, NAME)
     result = checking.check("tiny_gpt")
-    assert exercises.asked("tiny_gpt").why in result.message
+    assert exercises.get("tiny_gpt").why in result.message
 
 
 def test_it_is_the_last_exercise_and_of_no_code() -> None:
     assert exercises.names()[-1] == "tiny_gpt"
     assert "tiny_gpt" not in exercises.of_code()
     with pytest.raises(exercises.UnknownExercise, match="tiny_gpt is answered by weights, not by code"):
-        exercises.find("tiny_gpt")
+        exercises.get_code("tiny_gpt")
 
 
 # ---- the command line
@@ -179,12 +179,12 @@ def test_what_was_earned_reaches_the_lms(graded: Path, tmp_path: Path, kind: str
 
 
 def test_lint_proves_it(tmp_path: Path) -> None:
-    finding = lint_weights(exercises.of_weights()["tiny_gpt"], salts=1)
+    finding = lint_weights(exercises.get_weights("tiny_gpt"), salts=1)
     assert finding.complaints == []
 
 
 def test_lint_complains_of_what_is_not_proved(tmp_path: Path) -> None:
-    exercise = exercises.of_weights()["tiny_gpt"]
+    exercise = exercises.get_weights("tiny_gpt")
     assert any("no right weights are kept" in text for text in lint_weights(exercise, 1, tmp_path).complaints)
     for kind in ("right", "wrong"):
         (tmp_path / "capstone" / kind).mkdir(parents=True)

@@ -11,7 +11,7 @@ import nbformat
 
 from qkv.authoring.build.chapter import Code, Part, Task, read
 from qkv.authoring.build.editions import solved_edition, student_edition
-from qkv.authoring.build.fingerprint import LOOKS, fingerprint, meaning_of_cells
+from qkv.authoring.build.fingerprint import meaning_of_cells, of_measures, of_outputs
 from qkv.authoring.build.run import made_here, run, tidy
 from qkv.authoring.build.second_seeds import contradictions, run_again
 from qkv.authoring.publish.ledger import entries
@@ -82,8 +82,8 @@ def _build(chapter: Chapter, course: Course, check: bool, force: bool, say: Call
     student = student_edition(course, chapter, parts)
     solved = solved_edition(course, chapter, parts)
     solved.metadata["qkv"] = {
-        "inputs": fingerprint(chapter, solved),
-        "measures": fingerprint(chapter, solved, without=LOOKS),
+        "inputs": of_outputs(chapter, solved, [part.facts.card for part in parts if isinstance(part, Task)]),
+        "measures": of_measures(chapter, solved),
         "exercises": _facts(parts),
     }
     stored = _stored(chapter.solved)

@@ -6,6 +6,7 @@ import ast
 import hashlib
 import json
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from qkv.authoring.build.reach import reach
 from qkv.course import Chapter
 
 # Modules whose definitions can change an output: followed from the chapter's cells through their imports.
-FOLLOWED = ("qkv.model.", "qkv.figures", "qkv.tasks")
+FOLLOWED = ("qkv.model.", "qkv.figures", "qkv.tasks", "qkv.training", "qkv.pretrained")
 # How bad input is refused. Good input passes through it untouched, so no number comes from there; the words that a cell
 # may show of a refusal are left to nbval, which runs every cell again.
 CONTRACTS = ("qkv.model.expect",)
@@ -28,17 +29,61 @@ DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 SCRIPT = re.compile(r"[\"']([\w-]+\.(?:js|css|html))[\"']")
 
 
-def fingerprint(chapter: Chapter, notebook: nbformat.NotebookNode, without: tuple[str, ...] = ()) -> str:
-    """A hash over what the code cells say, and over what the definitions that they reach say.
+def of_outputs(chapter: Chapter, notebook: nbformat.NotebookNode, cards: Iterable[Sequence[str]] = ()) -> str:
+    """A hash over what any output of a solved edition depends on: its cells, the definitions that they reach, and what
+    the cards of its checks show.
 
     Args:
-        without: modules that do not count.
+        cards: what the card of each passed check depends on, besides its looks (`course.Facts.card`).
     """
-    cells = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
-    digest = hashlib.sha256(meaning_of_cells(notebook).encode())
-    for path, text in reached(chapter, cells, without).items():
+    cells = [cell.source for cell in _code(notebook)]
+    return _digest(
+        chapter, cells, reached(chapter, cells, whole=SHAPE_CARDS), json.dumps([list(card) for card in cards])
+    )
+
+
+def of_measures(chapter: Chapter, notebook: nbformat.NotebookNode) -> str:
+    """A hash over what a claim can depend on. A card and the looks of a figure change no number, and neither does an
+    exercise that nothing else uses: so a new misconception or exercise makes no claim stale."""
+    cells = cells_of_claims(notebook)
+    return _digest(chapter, cells, reached(chapter, cells, without=LOOKS))
+
+
+def _digest(chapter: Chapter, cells: list[str], files: Mapping[Path, str], *more: str) -> str:
+    digest = hashlib.sha256("\0".join([*map(meaning, cells), *more]).encode())
+    for path, text in files.items():
         digest.update(path.relative_to(chapter.root).as_posix().encode() + b"\0" + text.encode() + b"\0")
     return digest.hexdigest()
+
+
+def cells_of_claims(notebook: nbformat.NotebookNode) -> list[str]:
+    """The code cells but for checks, and for exercises whose names no other of these cells uses."""
+    cells = [cell for cell in _code(notebook) if "check" not in cell.metadata.get("tags", ())]
+    chosen = {cell.id for cell in cells if "exercise" not in cell.metadata.get("tags", ())}
+    while True:
+        used = {name for cell in cells if cell.id in chosen for name in _uses(cell.source)}
+        more = {cell.id for cell in cells if used & _defines(cell.source)} - chosen
+        if not more:
+            return [cell.source for cell in cells if cell.id in chosen]
+        chosen |= more
+
+
+def _uses(code: str) -> set[str]:
+    try:
+        return {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)}
+    except SyntaxError:  # a cell with a magic
+        return set(re.findall(r"\w+", code))
+
+
+def _defines(code: str) -> set[str]:
+    try:
+        return {node.name for node in ast.parse(code).body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    except SyntaxError:
+        return set()
+
+
+def _code(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
 def meaning_of_cells(notebook: nbformat.NotebookNode) -> str:
@@ -72,18 +117,23 @@ def _shape(part: Any) -> Any:
     return [type(part).__name__, told]
 
 
-def reached(chapter: Chapter, cells: list[str], without: tuple[str, ...] = ()) -> dict[Path, str]:
-    """File -> what is said by the parts of it that this chapter's outputs depend on, sorted."""
+def reached(
+    chapter: Chapter, cells: list[str], whole: tuple[str, ...] = (), without: tuple[str, ...] = ()
+) -> dict[Path, str]:
+    """File -> what is said by the definitions in it that these cells reach, sorted.
+
+    Args:
+        whole: modules that count in full.
+        without: modules that do not count.
+    """
     source = chapter.root / "src"
-    own = [f"qkv.exercises.{chapter.stem}", f"qkv.model.{chapter.stem}", *SHAPE_CARDS]
-    left_out = {*CONTRACTS, *without}
 
     def find(name: str) -> Path | None:
-        followed = name not in left_out and (name in own or f"{name}.".startswith(FOLLOWED))
+        followed = name in whole or (name not in {*CONTRACTS, *without} and f"{name}.".startswith(FOLLOWED))
         return _file(source, name) if followed else None
 
     found: dict[Path, str] = {}
-    for module in reach(cells, own, find).values():
+    for module in reach(cells, whole, find).values():
         text = "\n".join(map(meaning_of, module.nodes()))
         found |= {file: file.read_text(encoding="utf-8") for file in beside(module.path, text)}
         found[module.path] = text

@@ -74,7 +74,7 @@ HEADER = f"{'exercise':32} {'probes':>6} {'misconceptions':>14} {'pairs':>5}   {
 
 def run(names: list[str] | None = None, salts: int = SALTS, jobs: int | None = None) -> int:
     """Lint the named exercises or chapters, or all; print a table; 0 if nothing is to mend."""
-    chosen = [e.name for name in names for e in expand(name)] if names else exercises.names()
+    chosen = [found for name in names for found in expand(name)] if names else exercises.names()
     workers = min(jobs or os.cpu_count() or 1, len(chosen) or 1)  # a new chapter has no exercise yet
     context = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork
     with ProcessPoolExecutor(workers, context, like_a_grader) as pool:
@@ -103,9 +103,9 @@ def what_is_stale(stems: list[str]) -> tuple[int, list[str]]:
     return build(stems, check=True, say=said.append), said
 
 
-def expand(name: str) -> list[Question]:
-    """A chapter's stem stands for all its exercises."""
-    return exercises.chapters()[name] if name in exercises.CHAPTERS else [exercises.asked(name)]
+def expand(name: str) -> tuple[str, ...]:
+    """The exercise of that name, or all exercises of the chapter with that stem."""
+    return exercises.names_of(name) if name in exercises.CHAPTERS else (exercises.get(name).name,)
 
 
 def like_a_grader() -> None:
@@ -121,8 +121,8 @@ def like_a_grader() -> None:
 def lint_named(name: str, salts: int) -> Finding:
     """The same in another process, from which the code of a mutant cannot be sent."""
     if name in exercises.of_weights():
-        return lint_weights(exercises.of_weights()[name], salts)
-    finding = lint(exercises.find(name), salts)
+        return lint_weights(exercises.get_weights(name), salts)
+    finding = lint(exercises.get_code(name), salts)
     if finding.survey is not None:
         missed = tuple(replace(mutant, implementation=print) for mutant in finding.survey.missed)
         finding.survey = replace(finding.survey, missed=missed)

@@ -38,7 +38,7 @@ def kept(folder: Path, kind: Kind | None = None) -> Iterator[KeptAnswer]:
     """All answers below a folder `answers`, by chapter, kind and file."""
     for path in sorted(folder.glob(f"*/{kind or '*'}/*.py")):
         stem = path.parents[1].name
-        known = {exercise.name for exercise in exercises.chapters().get(stem, [])}
+        known = exercises.names_of(stem) if stem in exercises.CHAPTERS else ()
         for name in defined_in(path):
             if name in known:
                 yield KeptAnswer(path, name, "right" if path.parent.name == "right" else "wrong")

@@ -14,7 +14,7 @@ import torch
 from qkv.authoring.build.building import build, carry_outputs
 from qkv.authoring.build.chapter import Code, Ids, Prose, Task, read, without_links_ahead
 from qkv.authoring.build.editions import solved_edition, student_edition
-from qkv.authoring.build.fingerprint import fingerprint, meaning, reached
+from qkv.authoring.build.fingerprint import meaning, of_outputs, reached
 from qkv.course import AuthoringError, Chapter, Course
 
 
@@ -312,6 +312,8 @@ def test_outputs_are_carried_only_between_equal_cells(built: Course) -> None:
 
 # ---- freshness
 
+CARDS = ("proctor.examining.result",)
+
 
 def test_the_fingerprint_follows_the_modules_that_a_chapter_reaches(tiny: Course) -> None:
     source = tiny.root / "src" / "qkv"
@@ -323,14 +325,12 @@ def test_the_fingerprint_follows_the_modules_that_a_chapter_reaches(tiny: Course
         "figures/second.py": "",
         "tasks/retrieval.py": "from qkv.tasks import words\n",
         "tasks/words.py": "",
-        "exercises/tiny.py": "from qkv.model.earlier import thing\nfrom qkv.exercises import find\n",
-        "exercises/__init__.py": "",
-        "exercises/second.py": "",
+        "exercises/tiny/first.py": "from qkv.model.later import thing\n",
         "model/earlier.py": "from qkv.model.expect import expects\n",
         "model/expect.py": "",
         "model/later.py": "",
         "../proctor/examining/result.py": "",
-        "checking.py": "",
+        "notebook/checking.py": "",
     }
     for name, text in files.items():
         (source / name).resolve().parent.mkdir(parents=True, exist_ok=True)
@@ -338,24 +338,25 @@ def test_the_fingerprint_follows_the_modules_that_a_chapter_reaches(tiny: Course
     cells = [
         "from qkv import check, figures\nfrom qkv.figures.tiny import plot",
         "%time x\n",
-        "import qkv.tasks.retrieval as r",
+        "import qkv.tasks.retrieval as r\nfrom qkv.model.earlier import thing",
     ]
-    found = {os.path.relpath(path, source).replace(os.sep, "/") for path in reached(chapter(tiny), cells)}
+    found = {os.path.relpath(path, source).replace(os.sep, "/") for path in reached(chapter(tiny), cells, CARDS)}
     assert found == {
         "figures/__init__.py", "figures/style.py", "figures/tiny.py", "figures/tiny.html",
         "tasks/retrieval.py", "tasks/words.py",
-        "exercises/tiny.py", "model/tiny.py", "model/earlier.py", "../proctor/examining/result.py",
+        "model/earlier.py", "../proctor/examining/result.py",
     }  # fmt: skip
     notebook = solved_edition(tiny, chapter(tiny), read(chapter(tiny), tiny))
-    before = fingerprint(chapter(tiny), notebook)
+    notebook.cells.append(nbformat.v4.new_code_cell(cells[2]))
+    before = of_outputs(chapter(tiny), notebook)
     (source / "model" / "later.py").write_text("x = 1\n", "utf-8")
-    assert fingerprint(chapter(tiny), notebook) == before
+    assert of_outputs(chapter(tiny), notebook) == before
     (source / "model" / "expect.py").write_text("expects = 1\n", "utf-8")  # what refuses bad input computes nothing
-    assert fingerprint(chapter(tiny), notebook) == before
+    assert of_outputs(chapter(tiny), notebook) == before
     (source / "model" / "earlier.py").write_text("def unrelated():\n    return thing\n", "utf-8")
-    assert fingerprint(chapter(tiny), notebook) == before  # nothing here uses it
+    assert of_outputs(chapter(tiny), notebook) == before  # nothing here uses it
     (source / "model" / "earlier.py").write_text("thing = 1\n", "utf-8")
-    assert fingerprint(chapter(tiny), notebook) != before
+    assert of_outputs(chapter(tiny), notebook) != before
 
 
 def test_the_meaning_of_code_is_what_can_change_an_output() -> None:

@@ -16,7 +16,7 @@ from qkv.authoring.write.lint import clashes, form
 from qkv.authoring.write.new import bound, new_exercise, pieces, with_import
 from qkv.authoring.write.new_chapter import new_chapter, planned
 from qkv.course import Course
-from qkv.exercises import find
+from qkv.exercises import get_code
 
 EXERCISES = '''"""Exercises."""
 
@@ -186,10 +186,10 @@ def test_an_import_goes_where_it_belongs() -> None:
 
 
 def test_lint_asks_what_an_exercise_takes_and_why() -> None:
-    bare = Exercise(find("softmax").reference, section="From scores to weights", hints=["a", "b", "c"])
+    bare = Exercise(get_code("softmax").reference, section="From scores to weights", hints=["a", "b", "c"])
     asked = "say what it takes and why: minutes=…, difficulty=… (1, 2 or 3) and why=… (what a student has won)"
     assert next((said for said in form(bare) if said.startswith("say")), None) == asked
-    assert asked not in list(form(find("softmax")))
+    assert asked not in list(form(get_code("softmax")))
 
 
 def test_lint_tells_what_hides_a_reference(tmp_path: Path) -> None:
