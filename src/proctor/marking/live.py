@@ -7,7 +7,8 @@ import inspect
 import linecache
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from types import CodeType
+from functools import partial
+from types import CodeType, FunctionType
 from typing import Any
 
 from proctor.inside.observe import file_of
@@ -65,7 +66,8 @@ def definitions_of(answer: Any) -> tuple[Definition, ...]:
 
     `inspect` finds no class of a notebook, but the lines of every cell are kept for tracebacks.
     """
-    answer = inspect.unwrap(answer)
+    if not isinstance(answer, type):
+        answer = next(functions_of(answer), answer)
     try:
         text = "".join(linecache.getlines(file_of(answer))) or textwrap.dedent(inspect.getsource(answer))
         return tuple(definitions_in(PLACE, text))
@@ -78,10 +80,19 @@ def named_in(answer: Any) -> set[str]:
     return {word for code in codes_of(answer) for word in code.co_names}
 
 
+def functions_of(answer: Any) -> Iterator[FunctionType]:
+    """The functions that were written for an answer: itself, or the methods of a class; without their decorators."""
+    for value in vars(answer).values() if isinstance(answer, type) else [answer]:
+        while isinstance(value, partial | staticmethod | classmethod):
+            value = value.func if isinstance(value, partial) else value.__func__
+        value = inspect.unwrap(value) if callable(value) else value
+        if isinstance(value, FunctionType):
+            yield value
+
+
 def codes_of(answer: Any) -> Iterator[CodeType]:
     """The code of a function, or of all methods of a class, with what is defined inside."""
-    functions = [answer, *vars(answer).values()] if isinstance(answer, type) else [answer]
-    waiting = [f.__code__ for f in map(inspect.unwrap, filter(callable, functions)) if hasattr(f, "__code__")]
+    waiting = [function.__code__ for function in functions_of(answer)]
     while waiting:
         code = waiting.pop()
         yield code
@@ -95,9 +106,5 @@ def namespace_of(answer: Any, packages: Iterable[str] = ()) -> dict[str, Any]:
         packages: whose code is not the answer's, such as that of a class which it is derived from.
     """
     foreign = tuple(f"{package}." for package in (*packages, "torch"))
-    functions = [answer, *vars(answer).values()] if isinstance(answer, type) else [answer]
-    for function in functions:
-        found: dict[str, Any] | None = getattr(function, "__globals__", None)
-        if found is not None and not f"{function.__module__}.".startswith(foreign):
-            return found
-    return {}
+    found = (f.__globals__ for f in functions_of(answer) if not f"{f.__module__}.".startswith(foreign))
+    return next(found, {})

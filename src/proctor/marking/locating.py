@@ -61,9 +61,11 @@ class Locating:
         given, seen = marker.seen[name]
         result, examiner = marker.results[name], marker.examiners[name]
         answer = Answer(seen, editable(marker, given, name))
+        if not answer.texts:
+            return result
         job = marker.job_of_text(given, [name])
         place = nullcontext(marker.session) if self.elsewhere is None else self.elsewhere(name, job)
-        if place is None or not answer.texts:
+        if place is None:
             return result
         with place as session:
             bench = MarkerBench(session, job, examiner, budget, sends_inputs=self.elsewhere is not None)
@@ -79,7 +81,9 @@ def editable(marker: SubmissionMarker, given: Circumstances, name: str) -> dict[
     right = {other for other, result in marker.results.items() if result.state == "passed"} | set(given.parts)
     found: dict[str, Text] = {}
     groups = sorted(slice_.labelled().items(), key=lambda item: name not in item[1][-1].binds)
-    place = groups[0][1][-1].place if groups else ""
+    if not groups or not any(name in d.binds for d in groups[0][1]):
+        return {}  # an object whose text is a part of something else
+    place = groups[0][1][-1].place
     for label, definitions in groups:
         binds = frozenset().union(*(d.binds for d in definitions))
         if not any(d.is_import for d in definitions) and (name in binds or not binds & right):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import linecache
 import re
@@ -15,6 +16,7 @@ import torch
 from proctor import Examiner, Result
 from proctor.grading.worker import sandbox_for
 from proctor.inside.properties import mapped
+from proctor.marking.live import named_in, namespace_of
 from proctor.marking.locating import Locating
 from proctor.marking.submission_marker import mark_submission
 from proctor.marking.submissions import read
@@ -191,6 +193,37 @@ def test_a_wrong_answer_gets_one_verdict(does: str, judged: Callable[[str], dict
         for judge, r in found.items()
     }
     assert len(set(told.values())) == 1, told
+
+
+def scaled(scores: Any, dim: int, factor: float = 1.0) -> Any:
+    powers = torch.exp(scores - scores.amax(dim=dim, keepdim=True))
+    return powers * factor / powers.sum(dim=dim, keepdim=True)
+
+
+def closure(factor: float) -> Any:
+    return lambda scores, dim: scaled(scores, dim, factor)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda factor: functools.partial(scaled, factor=factor),
+        closure,
+        lambda factor: functools.wraps(scaled)(closure(factor)),
+        lambda factor: torch.inference_mode(False)(closure(factor)),
+        lambda factor: type("Callable", (), {"__call__": lambda self, *args, **options: scaled(*args, **options, factor=factor)})(),
+    ],
+)
+def test_an_object_without_a_text_of_its_own_is_judged(make: Callable[[float], Any]) -> None:
+    assert check_named("softmax", make(1.0)).state == "passed"
+    assert check_named("softmax", make(2.0)).state == "not_yet"
+
+
+def test_stand_ins_are_put_where_an_answer_looks_for_them() -> None:
+    """Under a decorator of torch's, whose own namespace is another one."""
+    wrapped = torch.no_grad()(scaled)
+    assert namespace_of(wrapped) is globals()
+    assert set(named_in(functools.partial(wrapped))) >= {"torch", "exp"}
 
 
 def test_in_a_notebook_the_courses_own_answer_is_no_answer() -> None:
