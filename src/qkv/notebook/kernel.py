@@ -98,19 +98,25 @@ def newer_version_that_failed(name: str, answer: Any) -> Ran | None:
 
 
 def definitions_before(answer: Any) -> tuple[Definition, ...]:
-    """What the other cells of the notebook define, the newest version of each: what an answer may use."""
+    """What the other cells of the notebook define, in order: what an answer may use. Of a function that was defined
+    several times, and of a cell that was run several times, the newest version."""
     own = "".join(linecache.getlines(file_of(answer))).strip()
+    texts = dict.fromkeys(reversed([cell.text for cell in _cells if cell.text.strip() != own] if own else []))
     found: list[Definition] = []
-    needed, bound = set[str](), set[str]()
-    for cell in reversed([cell for cell in _cells if cell.text.strip() != own] if own else []):
+    bound: set[str] = set()
+    for text in texts:
         try:
-            here = [d for d in definitions_in("", cell.text) if not d.binds <= bound - needed]
+            here = [d for d in definitions_in("", text) if not is_function(d) or not d.binds <= bound]
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
         found[:0] = [replace(d, place=f"`{min(d.binds, default='')}`") for d in here]
-        bound.update(*(d.binds for d in here))
-        needed.update(*(d.needs & d.binds for d in here))  # `f = faster(f)` needs the version before
+        bound.update(*(d.binds for d in here if is_function(d)))
     return tuple(found)
+
+
+def is_function(definition: Definition) -> bool:
+    """A function or a class, which takes the place of an earlier one of its name, whatever that was."""
+    return re.match(r"(async\s+)?def\b|class\b|@", definition.text) is not None
 
 
 def mentions(text: str, name: str) -> bool:

@@ -79,6 +79,18 @@ def test_a_failure_of_another_cell_does_not_matter(notebook: Notebook) -> None:
     assert notebook.run("check(softmax)").state == "passed"
 
 
+def test_the_line_is_found_in_another_cell(notebook: Notebook, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With imports, numbers and functions that stand in other cells, the newest version of each."""
+    monkeypatch.setattr("qkv.notebook.checking.SEARCH", 20.0)
+    notebook.run("import math\nfrom torch import sqrt as root\nONE = 1.0")
+    notebook.run("def spread_of(t):\n    return t\n")
+    notebook.run("ONE *= 1\n\n\ndef spread_of(t):\n    return ONE * (t**2).mean(-2, keepdim=True)\n")
+    notebook.run("def rms_norm(x, gamma, eps=1e-6):\n    return x / root(spread_of(x) + eps) * gamma")
+    result = notebook.run("check(rms_norm)")
+    assert (result.state, result.help, result.line) == ("not_yet", "located", 5), result.message
+    assert "line 5 of `spread_of`" in result.message
+
+
 def test_a_lambda_is_found_by_the_name_that_it_was_given(notebook: Notebook) -> None:
     text = "softmax = lambda s, dim: (s - s.logsumexp(dim, keepdim=True)).exp()"
     notebook.run("import torch\n" + text)

@@ -211,7 +211,9 @@ def closure(factor: float) -> Any:
         closure,
         lambda factor: functools.wraps(scaled)(closure(factor)),
         lambda factor: torch.inference_mode(False)(closure(factor)),
-        lambda factor: type("Callable", (), {"__call__": lambda self, *args, **options: scaled(*args, **options, factor=factor)})(),
+        lambda factor: type(
+            "Callable", (), {"__call__": lambda self, *args, **options: scaled(*args, **options, factor=factor)}
+        )(),
     ],
 )
 def test_an_object_without_a_text_of_its_own_is_judged(make: Callable[[float], Any]) -> None:
