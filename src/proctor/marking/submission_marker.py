@@ -14,7 +14,6 @@ of this process (`proctor.marking.live`).
 from __future__ import annotations
 
 import ast
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
@@ -23,18 +22,20 @@ from typing import Protocol
 
 from proctor.examining.diagnose import Examiner
 from proctor.examining.exercise import Question
-from proctor.examining.result import Explanation, Result, State
+from proctor.examining.result import Result
 from proctor.examining.weights import Weigher
 from proctor.forbid import Family
 from proctor.forbid.scan import hidden_calls
 from proctor.inside.observe import Observation
 from proctor.inside.rlimits import WAITS
 from proctor.inside.running import Cell, Draws, Job
+from proctor.marking import verdicts
 from proctor.marking.answers import Answers, Slice
 from proctor.marking.assignment import Assignment, ExerciseSheet
 from proctor.marking.extraction import extract_all
 from proctor.marking.live import LiveAnswers
 from proctor.marking.submissions import WEIGHTS, File
+from proctor.marking.verdicts import in_steps
 from proctor.marking.weighing import unasked, weigh
 from proctor.sandbox import Limits, Run, Stopped
 
@@ -79,6 +80,23 @@ class Circumstances:
 
 
 @dataclass
+class Spent:
+    """Seconds that a submission has used.
+
+    Args:
+        stopped: processor time of answers that were stopped for it.
+        by_clock: of all runs.
+    """
+
+    stopped: float = 0.0
+    by_clock: float = 0.0
+
+    def all(self, limit: float) -> bool:
+        """Is there nothing left, where one answer may take so many seconds?"""
+        return self.stopped >= MOST_STOPPED * limit or self.by_clock >= MOST_BY_CLOCK * limit
+
+
+@dataclass
 class SubmissionMarker:
     """One submission and its results so far."""
 
@@ -91,9 +109,8 @@ class SubmissionMarker:
     slices: dict[tuple[int, tuple[str, ...]], Slice] = field(default_factory=dict)
     locator: Locator | None = None
     seen: dict[str, tuple[Circumstances, Mapping[str, Observation]]] = field(default_factory=dict)
+    spent: Spent = field(default_factory=Spent)
     session: Session = field(init=False)
-    stopped_seconds: float = 0.0  # processor time of answers that were stopped for it
-    seconds_by_clock: float = 0.0  # of all runs
 
     def mark(self) -> None:
         """Fill in the results of all exercises."""
@@ -104,7 +121,7 @@ class SubmissionMarker:
         for exercise in self.assignment.of_code:
             file = self.answers.file_index(exercise.name)
             if file is None:
-                self.results[exercise.name] = self._absent(exercise.name)
+                self.results[exercise.name] = verdicts.absent(self.examiners[exercise.name], self.answers.problems)
             else:
                 self.file_of[exercise.name] = file
         course = self.assignment.packages
@@ -162,7 +179,7 @@ class SubmissionMarker:
             if finished and stopped.reason in SHARED:
                 self._run_together(given, [to_blame])
             else:
-                self.stopped_seconds += run.seconds if stopped.reason == "time" else 0.0
+                self.spent.stopped += run.seconds if stopped.reason == "time" else 0.0
                 self._judge(to_blame, given, run, run.seconds, stopped)
             left = left[len(finished) + 1 :]
 
@@ -231,12 +248,11 @@ class SubmissionMarker:
         draws: Draws | None = None,
         probes: Mapping[str, Sequence[str]] | None = None,
     ) -> Run:
-        limit = self.runner.limits.seconds
-        if self.stopped_seconds >= MOST_STOPPED * limit or self.seconds_by_clock >= MOST_BY_CLOCK * limit:
+        if self.spent.all(self.runner.limits.seconds):
             return Run(stopped=Stopped("time", NOT_TRIED))
         began = monotonic()
         run = self.session.run(self.job(given, names, probes), draws)
-        self.seconds_by_clock += monotonic() - began
+        self.spent.by_clock += monotonic() - began
         return run
 
     def job(self, given: Circumstances, names: Sequence[str], probes: Mapping[str, Sequence[str]] | None = None) -> Job:
@@ -303,19 +319,15 @@ class SubmissionMarker:
         try:
             self.results[name] = self._verdict(name, given, run, seconds, stopped)
         except Exception as error:  # ours, not theirs: theirs is in the observations
-            why = Explanation(
-                f"The check itself failed ({type(error).__name__}: {error}). This is our fault, not yours."
-            )
-            count = len(self.examiners[name].exercise.counted())
-            self.results[name] = Result(name, "fault", 0.0, 0, count, explanations=(why,), seconds=seconds)
+            self.results[name] = verdicts.fault(self.examiners[name], error, seconds)
 
     def _verdict(self, name: str, given: Circumstances, run: Run, seconds: float, stopped: Stopped | None) -> Result:
         examiner = self.examiners[name]
         seen: Mapping[str, Observation] = run.outcomes.get(name, {})
-        hidden = hidden_calls(self.slice(given.file, name).definitions, examiner.exercise.forbid)
-        called = (*run.called, *hidden)
+        slice_ = self.slice(given.file, name)
+        called = (*run.called, *hidden_calls(slice_.definitions, examiner.exercise.forbid))
         if stopped is None and name not in run.defined and not called:
-            return self._undefined(name, run, seconds)
+            return verdicts.undefined(examiner, slice_, run, seconds)
         if called:
             seen = {probe: replace(o, called=(*o.called, *called)) for probe, o in seen.items()}
             seen = seen or {"while loading": Observation(None, called=called)}
@@ -323,53 +335,11 @@ class SubmissionMarker:
         if stopped is None or result.state == "passed":
             self.seen[name] = given, seen
             return result
-        probe = examiner.exercise.probes.get(stopped.probe)
-        where = f"It was looked at on {probe.situation}." if probe else "" if seen else "It had not been called yet."
-        why = Explanation(stopped.detail.replace("The code", "Your code", 1), f"{where} {stopped.advice}".strip())
-        return replace(
-            result,
-            state="stopped",
-            misconceptions=(),
-            explanations=(why,),
-            situation="",
-            evidence=(),
-            help="located" if stopped.line else None,
-            line=stopped.line,
-        )
+        return verdicts.stopped(examiner, result, stopped, seen)
 
     def _begun(self, name: str, file: int) -> bool:
         """Is there more than the stub?"""
         return any(name in d.binds and not d.is_stub and not d.is_import for d in self.slice(file, name).definitions)
-
-    def _absent(self, name: str) -> Result:
-        """No readable file defines it."""
-        spoiled = [problem.sentence for problem in self.answers.problems if problem.mentions(name)]
-        if spoiled:
-            return self._nothing(name, "stopped", Explanation(" ".join(spoiled)))
-        return self._nothing(name, "not_started")  # a file that could not be read is told once, beside the results
-
-    def _undefined(self, name: str, run: Run, seconds: float) -> Result:
-        """A file has it, but running its definition left nothing that can be called."""
-        labels = [cell.label for cell in self.slice(self.file_of[name], name).cells()]
-        failed = [label for label in labels if label in run.cell_errors]
-        if not failed:
-            why = Explanation(f"`{name}` is not something that can be called.")
-            return self._nothing(name, "stopped", why, seconds, evidence=run.notes[:3])
-        error = run.cell_errors[failed[-1]]
-        why = Explanation(f"Your code raised {error.kind} while {name} was being defined.")
-        return self._nothing(name, "stopped", why, seconds, evidence=(f"{error} ({error.where or failed[-1]})",))
-
-    def _nothing(
-        self,
-        name: str,
-        state: State,
-        why: Explanation | None = None,
-        seconds: float = 0.0,
-        evidence: tuple[str, ...] = (),
-    ) -> Result:
-        """The result of an answer of which nothing was seen."""
-        unseen = self.examiners[name].verdict({}, seconds)
-        return replace(unseen, state=state, explanations=(why,) if why else (), situation="", evidence=evidence)
 
 
 class Locator(Protocol):
@@ -405,11 +375,3 @@ def imported_within(slice_: Slice, packages: Iterable[str]) -> set[str]:
     texts = [d.text for d in slice_.definitions if d.imports and not d.is_import]
     nodes = [node for text in texts for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom)]
     return {alias.name for node in nodes if (node.module or "").partition(".")[0] in packages for alias in node.names}
-
-
-def in_steps(seconds: float, limit: float) -> float:
-    """The processor time of an answer, rounded down to quarters of the limit.
-
-    Finer would be noise: two runs of one class are to give the same files, on a busy machine too.
-    """
-    return limit / 4 * min(math.floor(4 * seconds / limit), 4)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from proctor.marking.submission_marker import in_steps
 from proctor.marking.submissions import File
+from proctor.marking.verdicts import in_steps
 
 
 def states(results: dict[str, Any]) -> dict[str, str]:
