@@ -76,7 +76,8 @@ class InProcess:
 
         began = time.process_time()
         try:
-            with self._confined(), captured(output) if job.objects else room(output, job.modules, job.inert) as names:
+            surroundings = captured(output) if job.objects else room(output, job.modules, job.inert)
+            with surroundings as names, self._confined():
                 names = job.namespace if names is None else names
                 run_job(job, self.probes, inputs, self._blocker, names, loaded, begin, observed, interruptible=True)
         except Flood as error:

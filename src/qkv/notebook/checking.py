@@ -118,8 +118,10 @@ def check_named(name: str, answer: Callable[..., Any]) -> Result:
         marker.mark()
         result = marker.results[name]
     except KeyboardInterrupt as error:
-        # before the verdict it ends the check, afterwards only the search for the line
+        # before the verdict it ends the check, where a name that is not confirmed yet is none; afterwards only the search
         result = marker.results.get(name) or interrupted(examiner.exercise, answer, error)
+        if result.misconceptions:
+            result = interrupted(examiner.exercise, answer, error)
     except Exception as error:  # ours, not theirs: theirs end up in observations
         sentence = f"The check itself failed ({type(error).__name__}: {error}). That is our fault; please report it."
         count = len(examiner.exercise.counted())
