@@ -6,7 +6,6 @@ Where there is no sandbox, only edited versions of such code are run. In doubt, 
 from __future__ import annotations
 
 import ast
-import builtins
 from collections.abc import Iterable
 
 MODULES = {
@@ -15,9 +14,8 @@ MODULES = {
 }  # fmt: skip
 # built-in functions that open files, run text, or reach whatever a name says
 BUILTINS = {
-    "open", "exec", "eval", "compile", "__import__", "getattr", "setattr", "delattr", "globals", "locals", "vars",
+    "open", "exec", "eval", "compile", "getattr", "setattr", "delattr", "globals", "locals", "vars",
     "input", "breakpoint", "exit", "quit", "help", "license", "credits", "copyright", "memoryview", "object", "type",
-    "__build_class__", "__loader__", "__spec__",
 }  # fmt: skip
 # parts of torch that read, write, start something, or hold modules that do
 ATTRIBUTES = {
@@ -50,7 +48,7 @@ def _is_harmless(node: ast.AST, packages: frozenset[str]) -> bool:
         names = (alias.name for alias in node.names)
         return _is_known(node.module or "", packages) and not any(n in ATTRIBUTES or n.startswith("_") for n in names)
     if isinstance(node, ast.Name):
-        return node.id not in BUILTINS and (not node.id.startswith("__") or not hasattr(builtins, node.id))
+        return node.id not in BUILTINS and not node.id.startswith("__")
     if isinstance(node, ast.Attribute):
         own = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
         hidden = node.attr.startswith("__") or (node.attr.startswith("_") and not own)

@@ -118,7 +118,7 @@ def check_named(name: str, answer: Callable[..., Any]) -> Result:
         marker.mark()
         result = marker.results[name]
     except KeyboardInterrupt as error:
-        # before the verdict it ends the check, where a name that is not confirmed yet is none; afterwards only the search
+        # before the verdict (a name that is not confirmed yet is none) it ends the check, afterwards only the search
         result = marker.results.get(name) or interrupted(examiner.exercise, answer, error)
         if result.misconceptions:
             result = interrupted(examiner.exercise, answer, error)
