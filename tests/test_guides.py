@@ -18,8 +18,9 @@ from click.testing import CliRunner
 
 from proctor.grading import similarity
 from proctor.sandbox import describe
-from qkv import authoring, check
+from qkv import check
 from qkv.commands.cli import main
+from qkv.course import Course
 from qkv.exercises.lookup import softmax
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -141,7 +142,7 @@ def test_the_numbers_of_the_security_section() -> None:
 
 
 def test_each_plan_has_every_chapter_once() -> None:
-    chapters = [chapter.number for chapter in authoring.Course(ROOT).chapters()]
+    chapters = [chapter.number for chapter in Course(ROOT).chapters()]
     for plan in fences(INSTRUCTORS, "{syllabus}"):
         weeks = [line.partition(":")[2].strip() for line in plan.splitlines()]
         planned = [int(n) for week in weeks if re.fullmatch(r"[\d, ]+", week) for n in week.split(",")]

@@ -13,7 +13,7 @@ examining   one answer: what an exercise is, whether an answer agrees with the r
     mutate      the proof of an exercise: small damages to the reference are noticed
 marking     one submission: which answers it has, how they are run, what comes of each
     submissions files that were handed in
-    extraction  what a notebook or a Python file defines
+    extraction  what a notebook or a Python file defines, read with distrust
     answers     an answer with all that it uses, cut out of a student's files
     assignment  what is asked, and what may be imported
     submission_marker   which answers run together, which run again
@@ -32,6 +32,7 @@ grading     a class
 
 Beside them:
 
+source      Python as data: statements with their names, closures, stubs; it knows nothing of submissions
 locate      where a mistake is that has no name: by repair, by trace
 inside      what exists beside student code, wherever that runs: in a notebook, in a self-check, in the sandbox
 forbid      what may not be called, and how that is noticed

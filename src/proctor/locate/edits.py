@@ -8,7 +8,8 @@ from copy import copy
 from typing import Any, TypeVar
 
 from proctor.locate.neighbours import COMPARISONS, CREATES, DIMENSIONS, OPERATORS, REDUCES, beside, takes_dimension
-from proctor.locate.source import Definition, Edit, Function, Place, body_of, parameters, size
+from proctor.locate.source import Definition, Edit, Place, parameters, size
+from proctor.source.text import Function, body_of
 
 Node = TypeVar("Node", bound=ast.AST)
 MOST_NAMES = 10  # that are tried in the place of one

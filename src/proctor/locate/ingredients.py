@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from proctor.locate.edits import attribute, called, changed, constant, is_dimension, is_module, number, written
-from proctor.locate.source import Definition, Edit, Function, Place, body_of, is_slice, parameters, size
+from proctor.locate.source import Definition, Edit, Place, is_slice, parameters, size
+from proctor.source.text import Function, body_of
 
 MOST = 0.6  # of a function: more than that is not a part of it
 LARGEST = 45  # nodes of an expression that is put in another's place

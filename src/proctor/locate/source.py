@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
+
+from proctor.source.text import Function, Text, body_of
 
 LONGEST = 20_000  # characters of a definition that is edited
 MOST_NODES = 3_000
-
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclass(frozen=True)
@@ -59,42 +58,19 @@ class Place:
     share: float  # of its function's nodes
 
 
-@dataclass
-class Definition:
+class Definition(Text):
     """A cell that holds the definition of an answer, or of what it uses: parsed, not run.
 
     Raises:
         SyntaxError: it is no Python, or longer than anybody would write.
     """
 
-    text: str
-    tree: ast.Module = field(init=False)
-
-    def __post_init__(self) -> None:
-        if len(self.text.strip()) > LONGEST:
+    def __init__(self, text: str) -> None:
+        if len(text.strip()) > LONGEST:
             raise SyntaxError("too long to be searched")
-        self.tree = ast.parse(self.text)
+        super().__init__(text)
         if sum(1 for _ in ast.walk(self.tree)) > MOST_NODES:
             raise SyntaxError("too long to be searched")
-
-    @cached_property
-    def _starts(self) -> list[int]:
-        starts = [0]
-        for line in self.text.encode().split(b"\n"):
-            starts.append(starts[-1] + len(line) + 1)
-        return starts
-
-    def span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
-        """The bytes of a node."""
-        assert node.end_lineno is not None
-        assert node.end_col_offset is not None
-        return (
-            self._starts[node.lineno - 1] + node.col_offset,
-            self._starts[node.end_lineno - 1] + node.end_col_offset,
-        )
-
-    def words(self, start: int, end: int) -> str:
-        return self.text.encode()[start:end].decode()
 
     def exchange(self, node: ast.expr | ast.stmt, new: str, kind: str, cost: float) -> Edit:
         start, end = self.span(node)
@@ -140,12 +116,6 @@ LAMBDA = ast.FunctionDef(
 def size(node: ast.AST) -> int:
     """How many nodes a piece of code has; what only says how a name is used does not count."""
     return sum(not isinstance(n, ast.expr_context | ast.operator) for n in ast.walk(node))
-
-
-def body_of(function: Function) -> list[ast.stmt]:
-    """The statements of a function without its docstring."""
-    first, *rest = function.body
-    return rest if ast.get_docstring(function, clean=False) is not None else [first, *rest]
 
 
 def parameters(function: Function) -> list[str]:

@@ -6,50 +6,54 @@ file uses without defining it is looked for in the student's other files; their 
 
 from __future__ import annotations
 
-import builtins
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from proctor.inside.running import Cell
-from proctor.marking.extraction import Definition, Problem, Source
+from proctor.marking.extraction import Problem, Source
+from proctor.source.closure import Module, closure
+from proctor.source.statements import Statement
+from proctor.source.text import at_their_lines
 
-BY_NAME = {"eval", "exec", "globals", "locals", "vars"}  # code that uses these may reach anything
 NEVER_THEIRS = {"torch", "numpy", "proctor", *sys.stdlib_module_names}
+# Empty lines that put definitions at their own line numbers. Cells of their own would need the square of a file's
+# length: behind so many, definitions of one place share a cell.
+MOST_PADDING = 1_000_000
 
 
 @dataclass(frozen=True)
 class Slice:
     """Some answers with everything that they use, in the order of their file."""
 
-    definitions: tuple[Definition, ...]
+    definitions: tuple[Statement, ...]
     modules: dict[str, str]  # files of the student that they import
     needs: frozenset[str]  # every global name that occurs in them
 
     def cells(self) -> list[Cell]:
         """What the sandbox runs. Each definition is a cell of its own, so that one that fails spoils only itself."""
-        return [Cell(label, text_of(group)) for label, group in self.labelled().items()]
+        return [Cell(label, at_their_lines(group)) for label, group in self.labelled().items()]
 
-    def labelled(self) -> dict[str, list[Definition]]:
+    def labelled(self) -> dict[str, list[Statement]]:
         """The definitions of each cell."""
-        groups: list[list[Definition]] = []
+        found: dict[str, list[Statement]] = {}
+        group: list[Statement] = []
+        padding = 0
         for definition in self.definitions:
-            together = (
-                groups and definition.is_import and groups[-1][0].is_import and groups[-1][0].place == definition.place
-            )
-            if together:
-                groups[-1].append(definition)
+            here = bool(group) and group[0].place == definition.place
+            both_import = here and group[0].is_import and definition.is_import
+            label = "" if both_import or (here and padding > MOST_PADDING) else free_label(definition, found)
+            if label:
+                group = found[label] = [definition]
+                padding += definition.line
             else:
-                groups.append([definition])
-        found: dict[str, list[Definition]] = {}
-        for group in groups:
-            found[unique_label(group[0], set(found))] = group
+                group.append(definition)
         return found
 
     def imports(self, module: str) -> bool:
         """Do they import this module, or anything below it?"""
-        return any(f"{name}.".startswith(f"{module}.") for d in self.definitions for name in d.imports)
+        return any(f"{name}.".startswith(f"{module}.") for d in self.definitions for name, _ in d.imports)
 
 
 class Answers:
@@ -57,8 +61,7 @@ class Answers:
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self.sources = sources
-        self._binding = [index(source.definitions) for source in sources]
-        self._wide = [[d for d in s.definitions if d.is_future or d.is_star] for s in sources]  # they name no names
+        self._modules = [Module(source.definitions) for source in sources]
 
     @property
     def problems(self) -> list[Problem]:
@@ -67,56 +70,28 @@ class Answers:
     def file_index(self, name: str) -> int | None:
         """The file that answers an exercise: the last that does more than the stub, or else the last that has it."""
         best, rank = None, 0
-        for number, binding in enumerate(self._binding):
-            if name in binding:
-                last = binding[name][-1]
+        for number, module in enumerate(self._modules):
+            if name in module.binding:
+                last = module.binding[name][-1]
                 quality = 1 if last.is_import else 2 if last.is_stub else 3
                 if quality >= rank:
                     best, rank = number, quality
         return best
 
     def binds(self, file: int, name: str) -> bool:
-        return name in self._binding[file]
+        return name in self._modules[file].binding
 
     def makes(self, file: int, name: str) -> bool:
         """Does this file define the name itself, rather than import it?"""
-        return any(not d.is_import for d in self._binding[file].get(name, ()))
+        return any(not d.is_import for d in self._modules[file].binding.get(name, ()))
 
     def slice(self, file: int, names: Iterable[str]) -> Slice:
         """Take answers out of a file, with all that they use."""
-        chosen: dict[int, set[Definition]] = {}
-        wanted = list(names)
-        seen: set[str] = set()
-        unknown: set[str] = set()
-        while wanted:
-            name = wanted.pop()
-            if name in seen:
-                continue
-            seen.add(name)
-            place, found = self._find(name, file)
-            if not found and not hasattr(builtins, name):
-                unknown.add(name)
-            if name in BY_NAME:
-                place, found = file, self.sources[file].definitions
-            for definition in found:
-                if definition not in chosen.setdefault(place, set()):
-                    chosen[place].add(definition)
-                    wanted += definition.needs
-        always = [d for d in self._wide[file] if d.is_future or unknown]
-        chosen.setdefault(file, set()).update(always)
-        order = [*(n for n in range(len(self.sources)) if n != file), file]
-        definitions = tuple(d for n in order if n in chosen for d in self.sources[n].definitions if d in chosen[n])
-        return Slice(definitions, self._modules(file, definitions), frozenset(seen))
+        others = [module for number, module in enumerate(self._modules) if number != file]
+        found = closure(names, self._modules[file], *reversed(others))
+        return Slice(found.statements, self._imported(file, found.statements), found.names)
 
-    def _find(self, name: str, file: int) -> tuple[int, Sequence[Definition]]:
-        if name in self._binding[file]:
-            return file, self._binding[file][name]
-        for number in reversed(range(len(self.sources))):
-            if name in self._binding[number]:
-                return number, self._binding[number][name]
-        return file, ()
-
-    def _modules(self, file: int, definitions: Sequence[Definition]) -> dict[str, str]:
+    def _imported(self, file: int, definitions: Sequence[Statement]) -> dict[str, str]:
         """The student's own Python files, if they are imported."""
         if len(self.sources) == 1:
             return {}
@@ -130,37 +105,14 @@ class Answers:
                 parts = parts[:-1] if parts[-1] == "__init__" else parts
                 if parts and parts[0] not in NEVER_THEIRS:
                     found[".".join(parts)] = source
-        asked = {name.split(".")[0] for d in definitions for name in d.imports}
+        asked = {name.split(".")[0] for d in definitions for name, _ in d.imports}
         if not asked & {name.split(".")[0] for name in found}:
             return {}
-        return {name: text_of(source.definitions) for name, source in found.items()}
+        return {name: at_their_lines(source.definitions) for name, source in found.items()}
 
 
-def index(definitions: Sequence[Definition]) -> dict[str, list[Definition]]:
-    """Name -> the definitions that bind it, in order."""
-    found: dict[str, list[Definition]] = {}
-    for definition in definitions:
-        for name in definition.binds:
-            found.setdefault(name, []).append(definition)
-    return found
-
-
-def text_of(definitions: Sequence[Definition]) -> str:
-    """Definitions of one cell or file as text, each at its own line."""
-    lines: list[str] = []
-    for definition in definitions:
-        first, *rest = definition.text.split("\n")
-        lines += [""] * (definition.line - 1 - len(lines))
-        if len(lines) >= definition.line:  # it shares its line with the one before
-            lines[-1] += f"; {first}"
-            lines += rest
-        else:
-            lines += [first, *rest]
-    return "\n".join(lines) + "\n"
-
-
-def unique_label(definition: Definition, taken: set[str]) -> str:
-    """How to speak of a cell: where it is, and what it defines if that place has several."""
+def free_label(definition: Statement, taken: Collection[str]) -> str:
+    """How to speak of a cell: where it is, and what it defines if that place has several; empty if that is no help."""
     name = min(definition.binds, default="")
     labels = definition.place, f"{definition.place} ({name})", f"{definition.place} ({name} in line {definition.line})"
-    return next((label for label in labels if label not in taken), labels[-1])
+    return next((label for label in labels if label not in taken), "")

@@ -8,9 +8,10 @@ from functools import cached_property
 
 from proctor.examining.exercise import Exercise, Question
 from proctor.examining.weights import WeightsExercise
-from proctor.marking.answers import Answers, text_of
+from proctor.marking.answers import Answers
 from proctor.marking.extraction import extract
 from proctor.marking.submissions import File
+from proctor.source.text import at_their_lines
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class ExerciseSheet:
         parts = self.before(name)
         slice_ = self._reference.slice(0, parts)
         kept = [d for d in slice_.definitions if d.is_import or not d.binds & (set(self.names) - set(parts))]
-        return text_of(kept)
+        return at_their_lines(kept)
 
     @cached_property
     def _reference(self) -> Answers:

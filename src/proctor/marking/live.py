@@ -14,7 +14,8 @@ from typing import Any
 from proctor.inside.observe import file_of
 from proctor.marking.answers import Answers, Slice
 from proctor.marking.assignment import Assignment
-from proctor.marking.extraction import Definition, Source, definitions_in
+from proctor.marking.extraction import Source, definitions_in
+from proctor.source.statements import Statement
 
 PLACE = "cell"  # how the text of such an answer is spoken of
 
@@ -29,7 +30,7 @@ class LiveAnswers(Answers):
         before: what was defined before it, elsewhere: other cells of its notebook.
     """
 
-    def __init__(self, name: str, answer: Any, assignment: Assignment, before: Sequence[Definition] = ()) -> None:
+    def __init__(self, name: str, answer: Any, assignment: Assignment, before: Sequence[Statement] = ()) -> None:
         self.objects = {name: answer}
         self.withheld = assignment.withheld(name)
         self.namespace = namespace_of(answer, assignment.packages)
@@ -61,7 +62,7 @@ class LiveAnswers(Answers):
         return Slice(found.definitions, found.modules, found.needs | used)
 
 
-def definitions_of(answer: Any) -> tuple[Definition, ...]:
+def definitions_of(answer: Any) -> tuple[Statement, ...]:
     """What the cell or file of an answer defines, if its text can be had.
 
     `inspect` finds no class of a notebook, but the lines of every cell are kept for tracebacks.

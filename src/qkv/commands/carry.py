@@ -12,7 +12,8 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
-from proctor.marking.extraction import definitions_in
+from proctor.source.cells import parsed
+from proctor.source.statements import statements
 
 Notebook = dict[str, Any]
 Cell = dict[str, Any]
@@ -120,9 +121,10 @@ def defines(cell: Cell) -> list[str]:
     if cell.get("cell_type") != "code":
         return []
     try:
-        return [name for d in definitions_in("", text(cell)) if not d.is_import for name in sorted(d.binds)]
+        found = [one for one in statements(parsed(text(cell))) if one.defines and not one.is_import]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
+    return [name for one in found for name in sorted(one.binds)]
 
 
 def keep_outputs(cell: Cell, now: Cell) -> None:

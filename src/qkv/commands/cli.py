@@ -263,12 +263,18 @@ def new() -> None:
 
 @new.command("exercise")
 @click.argument("name")
+@click.argument("arguments", nargs=-1, metavar="[ARGUMENT]...")
 @click.option("--chapter", "stem", required=True, metavar="STEM", help="The chapter that it closes, such as lookup.")
-def new_exercise(name: str, stem: str) -> None:
-    """An exercise NAME: reference, test, probes and mistakes, a right and a wrong answer, its place in the chapter."""
+def new_exercise(name: str, arguments: tuple[str, ...], stem: str) -> None:
+    """An exercise NAME: reference, test, probes and mistakes, a right and a wrong answer, its place in the chapter.
+
+    \b
+    qkv new exercise nearest_key q k --chapter lookup    a function of two tensors
+    qkv new exercise NearestKey x --chapter lookup       a class, since its name is in CapWords
+    """
     from qkv.authoring.write import new as pieces
 
-    sys.exit(pieces.new_exercise(name, stem))
+    sys.exit(pieces.new_exercise(name, stem, arguments))
 
 
 @new.command("chapter")

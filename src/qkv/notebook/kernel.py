@@ -15,7 +15,8 @@ from html import escape
 from typing import Any
 
 from proctor.inside.observe import file_of
-from proctor.marking.extraction import Definition, definitions_in
+from proctor.marking.extraction import definitions_in
+from proctor.source.statements import Statement
 
 MOST_CELLS = 2000  # that are remembered
 
@@ -97,12 +98,12 @@ def newer_version_that_failed(name: str, answer: Any) -> Ran | None:
     return None if came_from.strip() == newest.text.strip() else newest
 
 
-def definitions_before(answer: Any) -> tuple[Definition, ...]:
+def definitions_before(answer: Any) -> tuple[Statement, ...]:
     """What the other cells of the notebook define, in order: what an answer may use. Of a function that was defined
     several times, and of a cell that was run several times, the newest version."""
     own = "".join(linecache.getlines(file_of(answer))).strip()
     texts = dict.fromkeys(reversed([cell.text for cell in _cells if cell.text.strip() != own] if own else []))
-    found: list[Definition] = []
+    found: list[Statement] = []
     bound: set[str] = set()
     for text in texts:
         try:
@@ -114,7 +115,7 @@ def definitions_before(answer: Any) -> tuple[Definition, ...]:
     return tuple(found)
 
 
-def is_function(definition: Definition) -> bool:
+def is_function(definition: Statement) -> bool:
     """A function or a class, which takes the place of an earlier one of its name, whatever that was."""
     return re.match(r"(async\s+)?def\b|class\b|@", definition.text) is not None
 

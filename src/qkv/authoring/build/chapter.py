@@ -6,12 +6,13 @@ import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 
 import jupytext
 import nbformat
 
 from qkv.authoring.build.claims import Claim, take_claims, without_findings
-from qkv.authoring.build.definitions import Definition, definition
+from qkv.authoring.build.definitions import Versions, definition
 from qkv.course import AuthoringError, Chapter, Course, Facts
 
 
@@ -43,7 +44,7 @@ class Code:
 class Task:
     """An exercise where it stands in its chapter: `number` is 1.2 for the second of chapter 1."""
 
-    definition: Definition
+    definition: Versions
     line: int
     number: str
     facts: Facts = field(default_factory=Facts)
@@ -79,6 +80,17 @@ def read(chapter: Chapter, course: Course, text: str | None = None) -> list[Part
     return list(_parts(notebook, source.splitlines(), chapter, course))
 
 
+@cache  # every later chapter asks
+def exercises_in(text: str) -> tuple[str, ...]:
+    """The exercises of a chapter in order."""
+    cells = jupytext.myst.myst_to_notebook(text).cells
+    return tuple(cell.source.strip() for cell in cells if _is_exercise(cell))
+
+
+def _is_exercise(cell: nbformat.NotebookNode) -> bool:
+    return "exercise" in cell.metadata.get("tags", ())
+
+
 def without_links_ahead(text: str, written: set[int]) -> str:
     """A link to a chapter whose number is not in `_toc.yml` yet is its text alone, until that chapter is there."""
     return LINK.sub(lambda link: link[0] if int(link["number"]) in written else link["text"], text)
@@ -95,7 +107,7 @@ def _parts(notebook: nbformat.NotebookNode, lines: list[str], chapter: Chapter, 
             yield Prose(without_links_ahead(cell.source, written), start + 1)
             continue
         line = start  # of the fence; the map has the first line inside it
-        if "exercise" not in tags:
+        if not _is_exercise(cell):
             try:
                 claims, bare = take_claims(cell.source)
             except ValueError as error:
@@ -113,7 +125,7 @@ def _parts(notebook: nbformat.NotebookNode, lines: list[str], chapter: Chapter, 
         try:
             facts = course.facts(name)
             hand_in = facts.hand_in  # the same for everybody: there is nothing to fill in
-            found = Definition(name, hand_in, hand_in) if hand_in else definition(chapter.model, name)
+            found = Versions(name, hand_in, hand_in) if hand_in else definition(chapter.model, name)
         except AuthoringError as error:
             raise AuthoringError(f"{chapter.where(line)}: {error}") from None
         yield Task(found, line, f"{chapter.number}.{len(names)}", facts)

@@ -13,6 +13,8 @@ from typing import Any
 
 import nbformat
 
+from proctor.source.cells import parsed
+from proctor.source.statements import statements
 from qkv.authoring.build.reach import reach
 from qkv.course import Chapter
 
@@ -69,17 +71,11 @@ def cells_of_claims(notebook: nbformat.NotebookNode) -> list[str]:
 
 
 def _uses(code: str) -> set[str]:
-    try:
-        return {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)}
-    except SyntaxError:  # a cell with a magic
-        return set(re.findall(r"\w+", code))
+    return {name for statement in statements(parsed(code)) for name in statement.needs}
 
 
 def _defines(code: str) -> set[str]:
-    try:
-        return {node.name for node in ast.parse(code).body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
-    except SyntaxError:
-        return set()
+    return {name for statement in statements(parsed(code)) if statement.defines for name in statement.binds}
 
 
 def _code(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
@@ -134,7 +130,7 @@ def reached(
 
     found: dict[Path, str] = {}
     for module in reach(cells, whole, find).values():
-        text = "\n".join(map(meaning_of, module.nodes()))
+        text = "\n".join(meaning_of(statement.node) for statement in module.statements())
         found |= {file: file.read_text(encoding="utf-8") for file in beside(module.path, text)}
         found[module.path] = text
     return dict(sorted(found.items()))

@@ -7,13 +7,12 @@ another name (`Transformer as Machine`) stays ours in the student edition too, a
 from __future__ import annotations
 
 import ast
-import re
 import textwrap
 from collections.abc import Mapping
 
+from qkv.authoring.build.chapter import exercises_in
 from qkv.course import Chapter, Course
 
-EXERCISE = re.compile(r"^:tags: \[exercise\]\n\n?(\w+)\n```$", re.MULTILINE)
 COMMENT = "# yours, where they pass their check in your notebook, and ours until then; a line below says which"
 WIDTH = 87  # the page's column, so that the cell reads like the others
 
@@ -21,7 +20,7 @@ WIDTH = 87  # the page's column, so that the cell reads like the others
 def built_before(course: Course, chapter: Chapter) -> dict[str, set[str]]:
     """Module -> what the exercises of its chapter build, for every chapter before this one."""
     return {
-        f"qkv.model.{other.stem}": set(EXERCISE.findall(other.source.read_text(encoding="utf-8")))
+        f"qkv.model.{other.stem}": set(exercises_in(other.source.read_text(encoding="utf-8")))
         for other in course.chapters()
         if other.number < chapter.number
     }

@@ -7,77 +7,54 @@ and all of a docstring but its first line, and imports nothing of ours.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from pathlib import Path
 
-from qkv.authoring.build.definitions import definition
-from qkv.course import AuthoringError, Chapter, Course
+from proctor.source.statements import Statement
+from qkv.authoring.build.definitions import definition, solved
+from qkv.authoring.build.reach import Reached, reach
+from qkv.course import Course
 
-ROOTS = {"capstone": ("TinyGPT", "next_token_loss", "write_story")}
+ROOTS = "from qkv.model.capstone import TinyGPT, next_token_loss, write_story"
 PACKAGE = "qkv.model."
+CONTRACTS = "qkv.model.expect"  # refuses bad input
 WIDTH = 100
 
 
 def one_page(course: Course) -> str:
-    """The program as a block of Markdown."""
-    program = Program(course.root / "src" / "qkv" / "model")
-    for stem, names in ROOTS.items():
-        for name in names:
-            program.add(stem, name)
-    return f"```python\n{program.text(course.chapters())}\n```"
+    """The program as a block of Markdown: chapter by chapter, since none uses what a later one defines."""
+
+    def find(name: str) -> Path | None:
+        path = course.root.joinpath("src", *name.split(".")).with_suffix(".py")
+        return path if name.startswith(PACKAGE) and name != CONTRACTS and path.is_file() else None
+
+    modules = reach([ROOTS], [], find, solved)
+    parts = ["from __future__ import annotations\n\n" + imports(modules.values())]
+    for chapter in course.chapters():
+        module = modules.get(f"{PACKAGE}{chapter.stem}")
+        taken = [one for one in module.statements() if not one.is_import] if module else []
+        sources = [source(chapter.model, statement) for statement in taken]
+        parts += [f"# Chapter {chapter.number}: {chapter.title}\n{sources[0]}", *sources[1:]] if sources else []
+    return "```python\n" + "\n\n\n".join(parts) + "\n```"
 
 
-@dataclass
-class Program:
-    """Definitions of the modules of a folder, and the imports of them all."""
+def imports(modules: Iterable[Reached]) -> str:
+    """What these modules import of others, each module of theirs once."""
+    plain: set[str] = set()
+    taken: dict[str, set[str]] = {}
+    for node in (statement.node for module in modules for statement in module.statements()):
+        if isinstance(node, ast.Import):
+            plain.add(ast.unparse(node))
+        elif isinstance(node, ast.ImportFrom) and not f"{node.module}.".startswith(("__future__.", PACKAGE)):
+            taken.setdefault(node.module or "", set()).update(alias.name for alias in node.names)
+    lines = plain | {f"from {module} import {', '.join(sorted(names))}" for module, names in taken.items()}
+    return "\n".join(sorted(lines, key=_as_ruff_sorts))
 
-    folder: Path
-    taken: dict[str, set[str]] = field(default_factory=dict)  # stem -> names
-    imports: dict[str, set[str]] = field(default_factory=dict)  # `from a import` -> names; `import a` -> nothing
 
-    def add(self, stem: str, name: str) -> None:
-        """Take a definition of a module, and all that it uses."""
-        if name in self.taken.setdefault(stem, set()):
-            return
-        self.taken[stem].add(name)
-        module = self.parsed(stem)
-        for used in _names(self.source(stem, _binding(module, name))):
-            self.look_up(stem, module, used)
-
-    def look_up(self, stem: str, module: ast.Module, name: str) -> None:
-        """Take what a name means in a module, if the module itself gives it a meaning."""
-        for node in module.body:
-            if isinstance(node, ast.ImportFrom) and any(alias.name == name for alias in node.names):
-                where = node.module or ""
-                if where.startswith(PACKAGE):
-                    self.add(where.removeprefix(PACKAGE), name)
-                else:
-                    self.imports.setdefault(f"from {where} import", set()).add(name)
-            elif isinstance(node, ast.Import):
-                for alias in node.names:
-                    if name == (alias.asname or alias.name):
-                        self.imports[ast.unparse(ast.Import([alias]))] = set()
-            elif _bound(node) == name:
-                self.add(stem, name)
-
-    def text(self, chapters: list[Chapter]) -> str:
-        """The whole program, chapter by chapter: none uses what a later one defines."""
-        imports = [f"{words} {', '.join(sorted(names))}".strip() for words, names in self.imports.items()]
-        parts = ["from __future__ import annotations\n\n" + "\n".join(sorted(imports, key=_as_ruff_sorts))]
-        for chapter in chapters:
-            names = self.taken.get(chapter.stem, set())
-            nodes = [node for node in self.parsed(chapter.stem).body if _bound(node) in names] if names else []
-            sources = [self.source(chapter.stem, node) for node in nodes]
-            parts += [f"# Chapter {chapter.number}: {chapter.title}\n{sources[0]}", *sources[1:]] if sources else []
-        return "\n\n\n".join(parts)
-
-    def parsed(self, stem: str) -> ast.Module:
-        return ast.parse((self.folder / f"{stem}.py").read_text(encoding="utf-8"))
-
-    def source(self, stem: str, node: ast.stmt) -> str:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            return shortened(definition(self.folder / f"{stem}.py", node.name).solved)
-        return ast.unparse(node)
+def source(module: Path, statement: Statement) -> str:
+    """A statement as the page shows it, with the comment at its end."""
+    name = getattr(statement.node, "name", None)
+    return shortened(definition(module, name).solved) if name else statement.text
 
 
 def shortened(source: str) -> str:
@@ -107,22 +84,3 @@ def _signature(lines: list[str]) -> list[str]:
 
 def _as_ruff_sorts(line: str) -> tuple[bool, bool, str]:
     return "torch" in line, line.startswith("from"), line
-
-
-def _binding(module: ast.Module, name: str) -> ast.stmt:
-    found = [node for node in module.body if _bound(node) == name]
-    if not found:
-        raise AuthoringError(f"No definition of {name} in qkv.model: the page with the whole GPT needs it.")
-    return found[0]
-
-
-def _bound(node: ast.stmt) -> str | None:
-    if isinstance(node, ast.FunctionDef | ast.ClassDef):
-        return node.name
-    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-        return node.targets[0].id
-    return None
-
-
-def _names(source: str) -> set[str]:
-    return {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}

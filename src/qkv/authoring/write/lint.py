@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -34,10 +35,13 @@ from proctor.inside.inputs import Replay, drawing
 from proctor.inside.observe import Observation, observe
 from proctor.inside.warmup import meta_kernels, stub_compiler
 from proctor.marking import probe_pickle
+from proctor.source.statements import statements
 from qkv import exercises
 from qkv.authoring.build.building import build
+from qkv.authoring.build.chapter import Task
+from qkv.authoring.build.chapter import read as read_chapter
 from qkv.authoring.build.definitions import definition
-from qkv.authoring.write.new import MARK, bindings
+from qkv.authoring.write.new import MARK
 from qkv.authoring.write.sample_answers import KeptAnswer, kept, kept_weights
 from qkv.course import AuthoringError, Chapter, Course
 from qkv.notebook.checking import live_marker
@@ -234,6 +238,7 @@ def words(exercise: Question) -> Iterator[str]:
     try:
         if exercise.section not in headings(chapter(exercise).source):
             yield f"{chapter(exercise).where()} has no section {exercise.section!r}"
+        yield from out_of_order(chapter(exercise).stem)
     except AuthoringError as error:
         yield str(error)
 
@@ -263,15 +268,27 @@ def unfinished(exercise: Exercise) -> Iterator[str]:
 
 
 def clashes(path: Path) -> Iterator[str]:
-    """Names that a file of exercises binds twice: a mistake or a helper would hide a reference without a word."""
+    """Names that an exercise's file binds twice: a mistake or a helper would hide the reference without a word."""
     lines: dict[str, list[int]] = {}
-    for names, line in bindings(path.read_text(encoding="utf-8")):
-        for name in names:
-            lines.setdefault(name, []).append(line)
+    for statement in statements(path.read_text(encoding="utf-8")):
+        for name in statement.binds - statement.names.changes:
+            lines.setdefault(name, []).append(statement.node.lineno)
     for name, where in lines.items():
         if len(where) > 1:
             numbers = " and ".join(map(str, where))
             yield f"{path.name} binds {name} in lines {numbers}: the later one hides the first; rename it"
+
+
+@cache
+def out_of_order(stem: str) -> tuple[str, ...]:
+    """What to say if the chapter has its exercises in another order than its package lists them."""
+    course = Course.here()
+    found = [part.name for part in read_chapter(course.chapters([stem])[0], course) if isinstance(part, Task)]
+    listed = list(exercises.names_of(stem))
+    if found == listed:
+        return ()
+    place = f"src/qkv/exercises/{stem}/__init__.py"
+    return (f"{place} lists {', '.join(listed)}; the chapter has {', '.join(found)}. Give both one order.",)
 
 
 def shapes(exercise: Exercise) -> Iterator[str]:

@@ -75,9 +75,9 @@ MODEL = '''"""{title}. Shapes: see model/__init__.py."""
 from __future__ import annotations
 '''
 
-EXERCISES = '''"""Chapter {number:02}: {title}."""
+EXERCISES = '''"""Exercises of the chapter `{stem}`, in the order in which a student meets them."""
 
-from __future__ import annotations
+EXERCISES: tuple[str, ...] = ()
 '''
 
 COVER = """<svg class="chapter" viewBox="0 0 240 96" aria-hidden="true">
@@ -121,7 +121,7 @@ def pieces(stem: str, title: str, course: Course) -> dict[Path, str]:
         if chapter.stem == stem:
             raise AuthoringError(f"{chapter.where()} exists already: take another stem.")
     chapter = Chapter(course.root, f"{len(course.chapters()) + 1:02}_{stem}")
-    about = {"title": title, "number": chapter.number}
+    about = {"title": title, "stem": stem}
     contents, first_page = course.root / "_toc.yml", course.root / "book" / "index.md"
     line = f"{chapter.number}. [{title}](chapters/{chapter.name}.md): TODO: what it is about, in one line.\n"
     found = {
@@ -134,7 +134,7 @@ def pieces(stem: str, title: str, course: Course) -> dict[Path, str]:
         found[plans] = PLAN.sub(lambda plan: planned(plan[0], chapter.number), read(plans))
     for path, text in (
         (chapter.model, MODEL.format(**about)),
-        (course.root / "src" / "qkv" / "exercises" / f"{stem}.py", EXERCISES.format(**about)),
+        (course.root / "src" / "qkv" / "exercises" / stem / "__init__.py", EXERCISES.format(**about)),
         (cover(course.root, stem), COVER),
     ):
         if not path.is_file():

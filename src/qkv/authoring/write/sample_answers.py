@@ -5,7 +5,6 @@ They prove the exercises: a right one passes, a wrong one never does, whatever t
 
 from __future__ import annotations
 
-import ast
 import runpy
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+from proctor.source.statements import statements
 from qkv import exercises
 
 Kind = Literal["right", "wrong"]
@@ -52,11 +52,6 @@ def kept_weights(folder: Path, exercise: str, kind: Kind) -> Iterator[Path]:
 
 @cache
 def defined_in(path: Path) -> tuple[str, ...]:
-    """The names that a file binds at its top level."""
-    found: list[str] = []
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            found.append(node.name)
-        elif isinstance(node, ast.Assign):
-            found += [target.id for target in node.targets if isinstance(target, ast.Name)]
-    return tuple(dict.fromkeys(found))
+    """The names that a file defines at its top level."""
+    found = statements(path.read_text(encoding="utf-8"))
+    return tuple(dict.fromkeys(name for one in found if not one.is_import for name in sorted(one.binds)))

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes
 from proctor.inside.inputs import distinct, normal, seeded
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
@@ -366,3 +367,6 @@ class PostNormDecoder(DecoderLayer):
         x = self.norm1(x + self.self_attention(x, x, x, self_mask))
         x = self.norm2(x + self.cross_attention(x, memory, memory, memory_mask))
         return self.norm3(x + self.feed_forward(x))
+
+
+squeezes(exercise)

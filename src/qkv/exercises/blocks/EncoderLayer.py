@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes
 from proctor.inside.inputs import distinct, normal, seeded
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
@@ -289,3 +290,6 @@ class TanhInside(EncoderLayer):
         x = x + attend_to_itself(self, self.norm1(x), mask)
         inner = self.feed_forward
         return x + inner.down(tanh_approximation(inner.up(self.norm2(x))))
+
+
+squeezes(exercise)

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes, unpacks
 from proctor.inside.inputs import distinct, normal, seeded
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
@@ -213,3 +214,7 @@ class ActivatedAtTheStart(FeedForward):
 
     def forward(self, x: Tensor) -> Tensor:
         return self.down(self.up(self.activation(x)))
+
+
+squeezes(exercise)
+unpacks(exercise, "x", "batch", "d_model")

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes
 from proctor.inside.inputs import distinct, generator, normal, number
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen, settled
@@ -211,3 +212,6 @@ def enlarged_by_what_survived(x: Tensor, p: float, generator: torch.Generator) -
     """
     kept = (draw(x, generator) >= p).to(x.dtype)
     return x * kept / kept.mean().clamp(min=1e-6)
+
+
+squeezes(exercise)

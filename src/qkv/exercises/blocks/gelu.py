@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes
 from proctor.inside.inputs import normal, uniform
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
@@ -152,3 +153,6 @@ def multiplied_by_the_root(x: Tensor) -> Tensor:
     The gate then closes twice as fast as it should: at x = 1 it lets 98 % pass where Φ(1) is 84 %.
     """
     return x * (1 + torch.erf(x * math.sqrt(2))) / 2
+
+
+squeezes(exercise)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes
 from proctor.inside.inputs import booleans, distinct, normal, seeded, whole
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen, if_it_runs
@@ -464,3 +465,6 @@ class WeightsReturnedToo(RotaryAttention):
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Any:
         return super().forward(x, mask), None
+
+
+squeezes(exercise)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes
 from proctor.inside.inputs import distinct, integers, seeded, whole
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
@@ -421,3 +422,6 @@ class LastPositionOnly(TinyGPT):
 
     def forward(self, ids: Tensor) -> Tensor:
         return super().forward(ids)[:, -1]
+
+
+squeezes(exercise)

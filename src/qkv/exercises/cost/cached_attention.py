@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes
 from proctor.inside.inputs import distinct, normal, whole
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
@@ -317,3 +318,6 @@ def cache_changed(q: Tensor, k: Tensor, v: Tensor, cache: Any = None) -> Any:
             for old, whole_one in zip(cache, pair, strict=True):
                 old.copy_(whole_one[:, :, -old.shape[2] :] if old.shape[2] else old)
     return output, pair
+
+
+squeezes(exercise)

@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes, unpacks
 from proctor.inside.inputs import distinct, normal, uniform
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
@@ -296,3 +297,7 @@ def pair_by_pair_if_causal(q: Tensor, k: Tensor, v: Tensor, causal: bool = False
     The sum over the keys so far is the sum for the query before, plus one product: a running sum.
     """
     return pair_by_pair(q, k, v, True) if causal else linear_attention(q, k, v)
+
+
+squeezes(exercise)
+unpacks(exercise, "q", "batch", "query", "d_k")

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes, unpacks
 from proctor.inside.inputs import distinct, normal, whole
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
@@ -241,3 +242,7 @@ def mixed_after_the_softmax(q: Tensor, k: Tensor, v: Tensor, e: Tensor, f: Tenso
     Then all pairs have been computed already, and rows no longer sum to 1.
     """
     return (q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1) @ e.mT @ (f @ v)
+
+
+squeezes(exercise)
+unpacks(exercise, "q", "batch", "query", "d_k")

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes, unpacks
 from proctor.inside.inputs import distinct, integers, normal, whole
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
@@ -443,3 +444,7 @@ def one_matrix(q: Tensor, k: Tensor, v: Tensor, block: int, causal: bool = False
         hidden = torch.ones(scores.shape[-2:], dtype=torch.bool, device=q.device).triu(1)
         scores = scores.masked_fill(hidden, -math.inf)
     return scores.softmax(-1) @ v, scores.logsumexp(-1)
+
+
+squeezes(exercise)
+unpacks(exercise, "q", "batch", "query", "d_k")

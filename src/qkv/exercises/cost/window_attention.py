@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes, unpacks
 from proctor.inside.inputs import distinct, whole
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
@@ -271,3 +272,7 @@ def every_pair(q: Tensor, k: Tensor, v: Tensor, window: int, dilation: int = 1) 
     seen = (back >= 0) & (back < window * dilation) & (back % dilation == 0)
     scores = q @ k.mT / math.sqrt(q.shape[-1])
     return scores.masked_fill(~seen, -math.inf).softmax(-1) @ v
+
+
+squeezes(exercise)
+unpacks(exercise, "q", "batch", "n", "d_k")

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes, unpacks
 from proctor.inside.inputs import distinct, whole
 from proctor.inside.properties import FLOATING, usual
 from proctor.inside.situations import Seen
@@ -313,3 +314,7 @@ def whole_read_turned(ids: Tensor, k: int, canonical: bool = False) -> Tensor:
     """
     here = kmer_ids(ids, k)
     return torch.minimum(here, kmer_ids(other_strand(ids), k)) if canonical else here
+
+
+squeezes(exercise)
+unpacks(exercise, "ids", "batch", "seq")

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes, unpacks
 from proctor.inside.inputs import distinct, normal, whole
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
@@ -306,3 +307,7 @@ def better_strand_alone(ids: Tensor, pwm: Tensor) -> tuple[Tensor, Tensor]:
     """
     better = torch.maximum(*motif_scores(ids, pwm))
     return better, better
+
+
+squeezes(exercise)
+unpacks(exercise, "ids", "batch", "seq")

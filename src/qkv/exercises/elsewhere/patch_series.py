@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes, unpacks
 from proctor.inside.inputs import distinct, normal, whole
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
@@ -241,3 +242,7 @@ def mean_taken_out(x: Tensor, patch: int) -> Tensor:
     """
     found = patch_series(x, patch)
     return found - found.mean(-1, keepdim=True)
+
+
+squeezes(exercise)
+unpacks(exercise, "x", "batch", "time")

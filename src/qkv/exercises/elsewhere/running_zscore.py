@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes, unpacks
 from proctor.inside.inputs import distinct, normal, number, uniform, whole
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
@@ -338,3 +339,7 @@ def statistics_cut_off(x: Tensor, eps: float = 1e-5) -> Tensor:
     mean = torch.stack([mean_so_far(so_far, x) for so_far in parts], -1)
     variance = torch.stack([variance_so_far(so_far, x) for so_far in parts], -1)
     return (x - mean) / root_of_both(variance, eps)
+
+
+squeezes(exercise)
+unpacks(exercise, "x", "batch", "time")

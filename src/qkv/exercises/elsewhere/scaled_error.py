@@ -7,6 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes, unpacks
 from proctor.inside.inputs import distinct, normal
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
@@ -56,10 +57,11 @@ def season_left_out(scaled_error: Any) -> Seen:
 
 @exercise.probe
 def one_forecast_and_many(scaled_error: Any) -> Seen:
-    """one forecast without a leading dimension; two leading dimensions"""
+    """one forecast without a leading dimension; a batch of one; two leading dimensions"""
     a, b, horizon, season = distinct(2, 8, 4, seed="sizes")
     return {
         "error of one": scaled_error(*forecasts(horizon=horizon, time=2 * season + 3), season),
+        "error of a batch of one": scaled_error(*forecasts(1, horizon=horizon, time=2 * season + 3), season),
         "error of many": scaled_error(*forecasts(a, b, horizon=horizon, time=4 * season + 1), season),
     }
 
@@ -278,3 +280,7 @@ def one_number_for_all(forecast: Tensor, actual: Tensor, history: Tensor, season
     Each series has an error of its own, in its own unit: only the last dimension is averaged.
     """
     return (forecast - actual).abs().mean() / (history[..., season:] - history[..., :-season]).abs().mean()
+
+
+squeezes(exercise)
+unpacks(exercise, "forecast", "batch", "horizon")

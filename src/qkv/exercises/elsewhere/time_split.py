@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes
 from proctor.inside.inputs import distinct, number, whole
 from proctor.inside.situations import Seen
 from qkv.model.elsewhere import (
@@ -266,3 +267,6 @@ def last_predictions_returned(length: int, context: int, horizon: int, cut: int)
     """
     train, test = time_split(length, context, horizon, cut)
     return train + context + horizon - 1, test + context + horizon - 1
+
+
+squeezes(exercise)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes, unpacks
 from proctor.forbid import Family
 from proctor.inside.inputs import distinct, integers, normal, number, whole
 from proctor.inside.properties import usual
@@ -55,12 +56,13 @@ def beta_left_out(free_energy: Any) -> Seen:
 
 @exercise.probe
 def with_two_leading_dimensions(free_energy: Any) -> Seen:
-    """two leading dimensions, and rows of one energy"""
+    """two leading dimensions, rows of one energy, and a batch of one row"""
     a, b, n = distinct(2, 6, 3, seed="sizes")
     beta = number(1.5, 4.0, seed="beta")
     return {
         "free energy": free_energy(normal(a, b, n, seed="energies"), beta),
         "of one state": free_energy(normal(a, 1, seed="single"), beta),
+        "of one row": free_energy(normal(1, n, seed="alone"), beta),
     }
 
 
@@ -268,3 +270,7 @@ def everything_in_one(energies: Tensor, beta: float = 1.0) -> Tensor:
     Each row is a system of its own: only the last dimension is summed.
     """
     return free_energy(energies.flatten(), beta)
+
+
+squeezes(exercise)
+unpacks(exercise, "energies", "batch", "n")

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes, unpacks
 from proctor.inside.inputs import distinct, number, whole
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
@@ -50,12 +51,13 @@ def some_states(hopfield_energy: Any) -> Seen:
 
 @exercise.probe
 def one_state_or_many(hopfield_energy: Any) -> Seen:
-    """a single state, and states in two dimensions"""
+    """a single state, states in two dimensions, and a batch of one"""
     n, d = distinct(3, 8, 2, seed="sizes")
     beta = number(1.5, 3.0, seed="beta")
     return {
         "of one": hopfield_energy(*states_and_patterns(n=n, d=d), beta),
         "of many": hopfield_energy(*states_and_patterns(2, 3, n=n, d=d), beta),
+        "of a batch of one": hopfield_energy(*states_and_patterns(1, n=n, d=d), beta),
     }
 
 
@@ -243,3 +245,7 @@ def largest_entry(patterns: Tensor) -> Tensor:
     The length of a pattern sums over its d entries.
     """
     return patterns.square().amax() / 2
+
+
+squeezes(exercise)
+unpacks(exercise, "state", "batch", "d")

@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes, unpacks
 from proctor.inside.inputs import distinct, normal, number, whole
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
@@ -272,3 +273,7 @@ def last_step_alone(state: Tensor, patterns: Tensor, beta: float, steps: int = 1
     """
     state = hopfield_retrieve(state, patterns, beta, max(steps - 1, 0)).detach() if steps > 1 else state
     return hopfield_retrieve(state, patterns, beta, min(steps, 1))
+
+
+squeezes(exercise)
+unpacks(exercise, "state", "batch", "d")

@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import unpacks
 from proctor.inside.inputs import distinct, normal, number, uniform, whole
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
@@ -261,3 +262,6 @@ def bound_returned(query: Tensor, positive: Tensor, negatives: Tensor, temperatu
     That is a bound on the shared information, and it is what the loss is used for. Here the loss itself is asked for.
     """
     return math.log(1 + negatives.shape[-2]) - info_nce(query, positive, negatives, temperature)
+
+
+unpacks(exercise, "query", "batch", "d")

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes, unpacks
 from proctor.inside.inputs import distinct, integers, normal, number, whole
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
@@ -224,3 +225,7 @@ def every_score_counted(scores: Tensor, positive: Tensor) -> int:
     The mean is over rows; within a row nothing is averaged.
     """
     return scores.numel()
+
+
+squeezes(exercise)
+unpacks(exercise, "scores", "batch", "n")

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes, unpacks
 from proctor.inside.inputs import distinct, integers, normal, number, whole
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
@@ -267,3 +268,7 @@ def nearest_alone(exponents: Tensor) -> Tensor:
     That is the limit of a small bandwidth. Every point has a say, near ones more.
     """
     return F.one_hot(exponents.argmax(-1), exponents.shape[-1]).to(exponents.dtype)
+
+
+squeezes(exercise)
+unpacks(exercise, "x", "batch", "query", "d")

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes, unpacks
 from proctor.inside.inputs import distinct, normal, number, uniform
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
@@ -62,13 +63,14 @@ def some_distributions(variational_objective: Any) -> Seen:
 
 @exercise.probe
 def any_leading_dimensions(variational_objective: Any) -> Seen:
-    """no leading dimension and beta not given; two leading dimensions; a single state"""
+    """no leading dimension and beta not given; two leading dimensions; a batch of one; a single state"""
     a, b, n = distinct(2, 7, 3, seed="sizes")
     beta = number(1.5, 4.0, seed="beta")
     p, scores = weights_and_scores(n=n)
     return {
         "of one row": variational_objective(p, 5 + scores),
         "of many": variational_objective(*weights_and_scores(a, b, n=n), beta),
+        "of a batch of one": variational_objective(*weights_and_scores(1, n=n), beta),
         "of a single state": variational_objective(*weights_and_scores(a, n=1), beta),
     }
 
@@ -265,3 +267,7 @@ def softmax_instead(p: Tensor, scores: Tensor, beta: float) -> Tensor:
     The softmax is the best p. Here any p is to be judged.
     """
     return torch.softmax(beta * scores, -1)
+
+
+squeezes(exercise)
+unpacks(exercise, "p", "batch", "n")

@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes
 from proctor.inside.inputs import booleans, normal, seeded
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen, if_it_runs, one_of_each
@@ -621,3 +622,6 @@ class WeightsReturnedToo(MultiHeadAttention):
 def scores_of(q: Tensor, k: Tensor, mask: Tensor | None) -> Tensor:
     scores = similarity_scores(q, k) / math.sqrt(q.shape[-1])
     return scores if mask is None else scores.masked_fill(~mask, -math.inf)
+
+
+squeezes(exercise)

@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes
 from proctor.inside.inputs import normal
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen, one_of_each
@@ -218,3 +219,6 @@ def one_for_each_sequence(weights: Tensor) -> Tensor:
     """
     rows = F.normalize(weights, dim=-1).transpose(1, 2)
     return (rows @ rows.transpose(-2, -1)).mean(dim=1)
+
+
+squeezes(exercise)

@@ -7,6 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes
 from proctor.inside.inputs import normal
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen, one_of_each
@@ -206,3 +207,6 @@ def heads_in_reverse(x: Tensor, n_heads: int) -> Tensor:
     head, count on this one.
     """
     return split_heads(x, n_heads).flip(1)
+
+
+squeezes(exercise)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes
 from proctor.inside.inputs import distinct, whole
 from proctor.inside.situations import Seen
 from qkv.exercises.masks.shared import unchanged
@@ -186,3 +187,6 @@ def nothing_hidden(n: int) -> Tensor:
     Then every position sees the tokens that it should predict.
     """
     return torch.ones(n, n).bool()
+
+
+squeezes(exercise)

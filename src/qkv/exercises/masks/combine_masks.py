@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes
 from proctor.inside.inputs import booleans, whole
 from proctor.inside.properties import FLOATING, usual
 from proctor.inside.situations import Seen
@@ -227,3 +228,6 @@ def the_last_one(*masks: Tensor | None) -> Tensor | None:
     """
     found = [m for m in masks if m is not None]
     return found[-1] if found else None
+
+
+squeezes(exercise)

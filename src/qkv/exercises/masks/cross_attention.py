@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes, unpacks
 from proctor.inside.inputs import booleans, normal
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
@@ -250,3 +251,7 @@ def everything_together(decoder: Tensor, memory: Tensor, attend: Any, memory_mas
     The residual connection is the layer's business and comes in a later chapter. Here only the answer is asked for.
     """
     return decoder + attend(decoder, memory, memory, memory_mask)
+
+
+squeezes(exercise)
+unpacks(exercise, "decoder", "batch", "target", "d_model")

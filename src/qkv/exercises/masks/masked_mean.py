@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes
 from proctor.inside.inputs import distinct, integers, normal
 from proctor.inside.properties import gradients, usual
 from proctor.inside.situations import Seen
@@ -242,3 +243,6 @@ def written_into_sequences_of_x(x: Tensor, lengths: Tensor) -> Tensor:
     for b, length in enumerate(lengths.tolist()):
         x[b, length:] = 0
     return masked_mean(x, lengths)
+
+
+squeezes(exercise)

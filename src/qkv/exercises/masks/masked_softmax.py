@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes, unpacks
 from proctor.forbid import Family
 from proctor.inside.inputs import booleans, integers, normal
 from proctor.inside.properties import gradients, usual
@@ -397,3 +398,7 @@ def hidden_in_place(scores: Tensor, mask: Tensor) -> Tensor:
     makes a new tensor.
     """
     return masked_softmax(scores.masked_fill_(~mask, -math.inf), mask)
+
+
+squeezes(exercise)
+unpacks(exercise, "scores", "batch", "key")

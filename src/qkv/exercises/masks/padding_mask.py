@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes
 from proctor.inside.inputs import distinct, integers, whole
 from proctor.inside.properties import FLOATING, usual
 from proctor.inside.situations import Seen
@@ -188,3 +189,6 @@ def padding_as_whole_numbers(mask: Tensor) -> Tensor:
     What is asked for is bool. `~` means something else for numbers: ~1 is -2, which counts as true.
     """
     return mask.long()
+
+
+squeezes(exercise)

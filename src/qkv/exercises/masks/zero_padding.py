@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes
 from proctor.inside.inputs import distinct, integers, normal
 from proctor.inside.properties import same_in, usual
 from proctor.inside.situations import Seen
@@ -181,3 +182,6 @@ def the_first_length_for_all(lengths: Tensor) -> Tensor:
     Each sequence has a length of its own.
     """
     return lengths[:1].expand_as(lengths)
+
+
+squeezes(exercise)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes
 from proctor.inside.inputs import distinct, normal, whole
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
@@ -306,3 +307,6 @@ def heads_followed_apart(weights: Tensor) -> Tensor:
     A head reads what all heads of the layer below have written. Average the heads of each layer before you multiply.
     """
     return last_on_the_left(half_residual(weights)).mean(-3)
+
+
+squeezes(exercise)

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes
 from proctor.inside.inputs import distinct, integers, normal, number, whole
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
@@ -373,3 +374,6 @@ def examples_read_again(train_x: Tensor, train_y: Tensor, test_x: Tensor, n_clas
     What can be read is asked of other vectors: test_x.
     """
     return linear_probe(train_x, train_y, train_x, n_classes, ridge)
+
+
+squeezes(exercise)

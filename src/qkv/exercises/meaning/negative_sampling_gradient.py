@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes, unpacks
 from proctor.forbid import Family
 from proctor.inside.inputs import distinct, whole
 from proctor.inside.properties import usual
@@ -359,3 +360,7 @@ def left_to_torch_func(centre: Tensor, context: Tensor, negatives: Tensor) -> An
     """
     grad: Any = torch.func.grad
     return grad(negative_sampling_loss, argnums=(0, 1, 2))(centre, context, negatives)
+
+
+squeezes(exercise)
+unpacks(exercise, "centre", "batch", "d")

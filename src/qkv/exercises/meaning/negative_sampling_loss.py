@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import unpacks
 from proctor.inside.inputs import distinct, whole
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
@@ -344,3 +345,6 @@ def one_choice_among_all(centre: Tensor, context: Tensor, negatives: Tensor) -> 
     """
     near, far = dot_products(centre, context, negatives)
     return -torch.cat([near.unsqueeze(-1), far], -1).log_softmax(-1)[..., 0].mean()
+
+
+unpacks(exercise, "centre", "batch", "d")

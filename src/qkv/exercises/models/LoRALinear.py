@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes, unpacks
 from proctor.inside.inputs import distinct, normal, number, seeded
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
@@ -376,3 +377,7 @@ class CorrectionEmptied(LoRALinear):
         with torch.no_grad():
             self.b.zero_()
         return plain
+
+
+squeezes(exercise)
+unpacks(exercise, "x", "batch", "d_in")

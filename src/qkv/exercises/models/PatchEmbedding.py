@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes
 from proctor.inside.inputs import distinct, normal, seeded
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
@@ -272,3 +273,6 @@ class BiasForgotten(PatchEmbedding):
 
     def forward(self, images: Tensor) -> Tensor:
         return self._placed(self._with_class_token(self._patches(images) @ self.proj.weight.T))
+
+
+squeezes(exercise)

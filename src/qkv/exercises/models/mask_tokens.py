@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes
 from proctor.inside.inputs import distinct, generator, integers, number, whole
 from proctor.inside.properties import keeps_inputs
 from proctor.inside.situations import Seen
@@ -369,3 +370,6 @@ def drawn_for_the_chosen_only(
     inputs = ids.clone()
     inputs[chosen] = torch.where(b < 0.8, mask_id, torch.where(b < 0.9, c, ids[chosen]))
     return inputs, torch.where(chosen, ids, -100)
+
+
+squeezes(exercise)

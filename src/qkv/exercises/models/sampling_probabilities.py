@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import ignores, squeezes, unpacks
 from proctor.inside.inputs import integers, normal, number, permutation, whole
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
@@ -413,3 +414,10 @@ def warmed_after_the_cuts(
         return one_hot_of_the_first(logits)
     kept = sampling_probabilities(logits, 1.0, top_k, top_p) > 0
     return (logits / temperature).masked_fill(~kept, -torch.inf).softmax(-1)
+
+
+squeezes(exercise)
+unpacks(exercise, "logits", "batch", "vocab")
+ignores(exercise, "temperature")
+ignores(exercise, "top_k")
+ignores(exercise, "top_p")

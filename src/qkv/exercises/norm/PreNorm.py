@@ -7,6 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes, unpacks
 from qkv.exercises.norm.shared import look_at
 from qkv.model.norm import PreNorm
 
@@ -136,3 +137,7 @@ class WaysExchanged(PreNorm):
 
     def forward(self, x: Tensor, *args: Any) -> Tensor:
         return self.norm(x) + self.sublayer(x, *args)
+
+
+squeezes(exercise)
+unpacks(exercise, "x", "batch", "d_model")

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes
 from proctor.inside.inputs import distinct, normal, number
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
@@ -180,3 +181,6 @@ def eps_always_the_same(x: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1e-
     The argument has a default, and is an argument all the same: models differ in it.
     """
     return batch_norm(x, gamma, beta)
+
+
+squeezes(exercise)

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes, unpacks
 from proctor.inside.inputs import normal, number
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
@@ -247,3 +248,7 @@ def over_the_second_dimension(x: Tensor, gamma: Tensor, beta: Tensor, eps: float
     """
     centred = x - x.mean(1, keepdim=True)
     return gamma * centred / (centred.square().mean(1, keepdim=True) + eps).sqrt() + beta
+
+
+squeezes(exercise)
+unpacks(exercise, "x", "batch", "d")

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes, unpacks
 from proctor.forbid import Family
 from proctor.inside.inputs import normal, number
 from proctor.inside.properties import usual
@@ -287,3 +288,7 @@ def eps_fixed_on_the_way_back(grad: Tensor, x: Tensor, gamma: Tensor, eps: float
     σ has to be the one of the way forward, and eps is part of it.
     """
     return layer_norm_backward(grad, x, gamma)
+
+
+squeezes(exercise)
+unpacks(exercise, "grad", "batch", "d")

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes, unpacks
 from proctor.inside.inputs import normal, number
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
@@ -205,3 +206,7 @@ def along_the_second_dimension(x: Tensor, gamma: Tensor, eps: float = 1e-6) -> T
     `...` may be none, one or several dimensions. The components are always in the last: -1.
     """
     return gamma * x / (x.square().mean(1, keepdim=True) + eps).sqrt()
+
+
+squeezes(exercise)
+unpacks(exercise, "x", "batch", "d")

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes
 from proctor.inside.inputs import distinct, whole
 from proctor.inside.properties import follows_default_dtype
 from proctor.inside.situations import Seen
@@ -225,3 +226,6 @@ def rows_and_columns_exchanged(slopes: Tensor, steps_back: Tensor) -> Tensor:
     Row i belongs to query i. With the table turned, a token sees the future and not the past.
     """
     return priced(slopes, steps_back).transpose(-2, -1)
+
+
+squeezes(exercise)

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes
 from proctor.inside.inputs import distinct, integers, permutation
 from proctor.inside.situations import Seen
 from qkv.model.positions import (
@@ -238,3 +239,6 @@ def kinds_as_floats(pieces: list[str]) -> Tensor:
     They will be looked up in an embedding, which takes a tensor of int64.
     """
     return piece_kinds(pieces).float()
+
+
+squeezes(exercise)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import ignores, squeezes
 from proctor.inside.inputs import integers, permutation, whole
 from proctor.inside.properties import FLOATING, usual
 from proctor.inside.situations import Seen
@@ -262,3 +263,8 @@ def buckets_for_the_past_only(distance: Tensor, n_buckets: int = 32, max_distanc
     exact = n_buckets // 2
     far = by_logarithm(size, exact, n_buckets, max(max_distance, exact + 1)).clamp(max=n_buckets - 1)
     return torch.where(size < exact, size, far)
+
+
+squeezes(exercise)
+ignores(exercise, "n_buckets")
+ignores(exercise, "max_distance")

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes, unpacks
 from proctor.inside.inputs import normal
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
@@ -259,3 +260,7 @@ def only_without_a_batch(q: Tensor, k: Tensor) -> Tensor:
     Before (key, d) there may be a batch, heads, or both. Exchange the last two dimensions alone: `k.mT`.
     """
     return q @ k.T
+
+
+squeezes(exercise)
+unpacks(exercise, "q", "batch", "query", "d")

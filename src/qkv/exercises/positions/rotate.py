@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes
 from proctor.inside.inputs import distinct, integers, normal
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
@@ -332,3 +333,6 @@ def added_instead_of_turned(x: Tensor, positions: Tensor, base: float = 10000.0)
     """
     theta = positions_times_frequencies(x, positions, base)
     return (x + side_by_side(theta)).to(x.dtype)
+
+
+squeezes(exercise)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes
 from proctor.inside.inputs import distinct, number, whole
 from proctor.inside.properties import follows_default_dtype
 from proctor.inside.situations import Seen
@@ -233,3 +234,6 @@ def the_columns_number_for_i(length: int, d_model: int, base: float = 10000.0) -
     hand of a clock; only two of the same angle turn together.
     """
     return each_column_its_own(length, d_model, base, 2 * torch.arange(d_model, dtype=torch.float64) / d_model)
+
+
+squeezes(exercise)

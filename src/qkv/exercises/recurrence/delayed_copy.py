@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes
 from proctor.inside.inputs import distinct, whole
 from proctor.inside.situations import Seen, settled
 from qkv.model.recurrence import (
@@ -201,3 +202,6 @@ def vocabulary_one_larger(batch: int, length: int, delay: int, vocab: int, gener
     """
     inputs = drawn(batch, length, vocab + 1, generator)
     return inputs, delayed(inputs, delay)
+
+
+squeezes(exercise)

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes
 from proctor.inside.inputs import distinct, normal
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
@@ -229,3 +230,6 @@ def norms_multiplied(w_h: Tensor, states: Tensor) -> Tensor:
         size = size * frobenius(step_back(slope, w_h))
         found.append(size)
     return torch.stack(found).flip(0)
+
+
+squeezes(exercise)

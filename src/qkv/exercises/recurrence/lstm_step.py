@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes, unpacks
 from proctor.inside.inputs import normal
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
@@ -254,3 +255,7 @@ def one_batch_of_cells_only(x: Tensor, h: Tensor, c: Tensor, w_x: Tensor, w_h: T
     i, f, g, o = (x @ w_x + h @ w_h + b).chunk(4, dim=1)
     c = remember(c, i, f, g)
     return show(c, o), c
+
+
+squeezes(exercise)
+unpacks(exercise, "x", "batch", "d_in")

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import ignores
 from proctor.inside.inputs import distinct
 from proctor.inside.situations import Seen
 from qkv.model.recurrence import (
@@ -190,3 +191,6 @@ def at_least_one_layer(architecture: str, n: int, kernel: int | None = None) -> 
     return (
         max(path_length(architecture, n, kernel), 1) if architecture == "cnn" else path_length(architecture, n, kernel)
     )
+
+
+ignores(exercise, "kernel")

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes
 from proctor.inside.inputs import normal
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
@@ -191,3 +192,6 @@ def matrices_only(x: Tensor, h: Tensor, w_x: Tensor, w_h: Tensor, b: Tensor) -> 
     `...` may be none, one or several. `@` works for all of them.
     """
     return torch.tanh(torch.mm(x, w_x) + torch.mm(h, w_h) + b)
+
+
+squeezes(exercise)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import unpacks
 from proctor.inside.inputs import distinct, integers, normal
 from proctor.inside.properties import usual, weigh
 from proctor.inside.situations import Seen, if_it_runs, one_of_each
@@ -280,3 +281,6 @@ def over_the_queries(weights: Tensor) -> Tensor:
     decisions.
     """
     return -torch.xlogy(weights, weights).sum(dim=-2)
+
+
+unpacks(exercise, "weights", "batch", "n")

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes, unpacks
 from proctor.inside.inputs import normal
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen, if_it_runs, one_of_each
@@ -549,3 +550,7 @@ def keys_averaged(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -
     """
     _, weights = scaled_dot_product_attention(q, k, v, mask)
     return weights @ k, weights
+
+
+squeezes(exercise)
+unpacks(exercise, "q", "batch", "query", "d_k")

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import unpacks
 from proctor.inside.inputs import normal
 from proctor.inside.properties import usual, weigh
 from proctor.inside.situations import Seen, if_it_runs, one_of_each
@@ -217,3 +218,6 @@ def one_row_at_a_time(p: Tensor) -> Tensor:
     anything.
     """
     return torch.diag(p) - torch.outer(p, p)
+
+
+unpacks(exercise, "p", "batch", "n")

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes
 from proctor.inside.inputs import distinct, integers, normal, number, whole
 from proctor.inside.properties import (
     usual,
@@ -291,3 +292,6 @@ def answers_inside_the_relu(table: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """
     up, bias, down = boolean_ffn(table)
     return up * table.unsqueeze(-1), bias * table, torch.ones_like(down)
+
+
+squeezes(exercise)

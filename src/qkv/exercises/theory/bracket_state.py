@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes, unpacks
 from proctor.inside.inputs import booleans, distinct, integers, permutation, whole
 from proctor.inside.properties import (
     FLOATING,
@@ -289,3 +290,7 @@ def state_of_the_end_alone(ids: Tensor) -> Tensor:
     The state is asked for after every token: (..., seq).
     """
     return bracket_state(ids)[..., -1]
+
+
+squeezes(exercise)
+unpacks(exercise, "ids", "batch", "seq")

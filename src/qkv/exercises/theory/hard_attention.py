@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes, unpacks
 from proctor.inside.inputs import booleans, distinct, integers, normal
 from proctor.inside.properties import (
     gradients,
@@ -340,3 +341,7 @@ def masked_after_the_choice(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None
     if mask is not None:
         weights = weights * mask
     return weights @ v, weights
+
+
+squeezes(exercise)
+unpacks(exercise, "q", "batch", "query", "d_k")

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes, unpacks
 from proctor.inside.inputs import distinct, integers, permutation, whole
 from proctor.inside.properties import (
     FLOATING,
@@ -313,3 +314,7 @@ def one_position_late(ids: Tensor, vocab: int) -> Tensor:
     """
     rows = induction_head(ids, vocab)
     return torch.cat([torch.zeros_like(rows[..., :1, :]), rows[..., :-1, :]], -2)
+
+
+squeezes(exercise)
+unpacks(exercise, "ids", "batch", "seq")

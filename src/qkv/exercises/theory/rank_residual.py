@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes, unpacks
 from proctor.inside.inputs import distinct, integers, normal, whole
 from proctor.inside.properties import (
     usual,
@@ -273,3 +274,7 @@ def squares_subtracted(x: Tensor) -> Tensor:
     first.
     """
     return (1 - x.shape[-2] * frobenius(mean_row(x)) ** 2 / frobenius(x) ** 2).clamp(min=0).sqrt()
+
+
+squeezes(exercise)
+unpacks(exercise, "x", "batch", "seq", "d")

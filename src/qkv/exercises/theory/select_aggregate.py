@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes, unpacks
 from proctor.inside.inputs import distinct, integers, normal, number, whole
 from proctor.inside.properties import (
     usual,
@@ -321,3 +322,7 @@ def default_for_every_other(
     The default is the answer where no key at all is selected. Keys that are not selected do not count.
     """
     return torch.where(every_pair(queries, keys, predicate), values.unsqueeze(-2), default).mean(-1)
+
+
+squeezes(exercise)
+unpacks(exercise, "queries", "batch", "query")

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import ignores, squeezes
 from proctor.inside.inputs import distinct, normal, number
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
@@ -291,3 +292,9 @@ def means_of_the_step_before(
     """
     _, new_m, new_v = adam_step(p, grad, m, v, step, rate, beta1, beta2, eps)
     return p - rate * corrected(m, beta1, step) / divisor(corrected(v, beta2, step), eps), new_m, new_v
+
+
+squeezes(exercise)
+ignores(exercise, "beta1")
+ignores(exercise, "beta2")
+ignores(exercise, "eps")

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes
 from proctor.inside.inputs import normal, number
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
@@ -220,3 +221,6 @@ def lengths_added(grads: Sequence[Tensor], max_norm: float) -> Any:
     """
     norm = torch.stack([g.norm() for g in grads]).sum()
     return [g * min(1.0, max_norm / float(norm)) if norm > 0 else g.clone() for g in grads], norm
+
+
+squeezes(exercise)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import ignores, squeezes
 from proctor.inside.inputs import distinct, normal, whole
 from proctor.inside.situations import Seen
 from qkv.model.training import (
@@ -297,3 +298,8 @@ def count_before_the_scale(
     """
     grads, new, good = scaled_backward(loss, parameters, scale, good_steps, interval)
     return grads, good, new
+
+
+squeezes(exercise)
+ignores(exercise, "good_steps")
+ignores(exercise, "interval")

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import ignores, squeezes
 from proctor.inside.inputs import booleans, distinct, integers, normal, seeded
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
@@ -324,3 +325,7 @@ class RowsNotEnlarged(Transformer):
         for layer in self.decoder:
             x = layer(x, memory, past, mask)
         return self.decoder_norm(x) @ self.target_table.T
+
+
+squeezes(exercise)
+ignores(exercise, "mask")

@@ -8,6 +8,7 @@ from typing import Any
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes, unpacks
 from proctor.inside.inputs import distinct, integers, normal
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
@@ -168,3 +169,7 @@ def a_batch_of_sequences_only(ids: Tensor, table: Tensor, positions: Tensor) -> 
     `...` may be none, one or several dimensions. Time is always the last: -1.
     """
     return table[ids] * math.sqrt(table.shape[-1]) + positions[: ids.shape[1]]
+
+
+squeezes(exercise)
+unpacks(exercise, "ids", "batch", "seq")

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
+from proctor.examining.usual_mistakes import squeezes
 from proctor.inside.inputs import distinct, integers, whole
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
@@ -148,3 +149,6 @@ def ids_as_floats(targets: Tensor, bos: int) -> Tensor:
     `torch.ones` makes floats unless told otherwise, and `cat` follows them. A table is indexed by int64.
     """
     return shift_right(targets, bos).float()
+
+
+squeezes(exercise)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from pathlib import Path
 
 import pytest
@@ -69,8 +68,7 @@ def test_what_is_reached(tmp_path: Path, text: str, expected: dict[str, str]) ->
 
     found = reach([text], [], find)
     names = {
-        name: list(dict.fromkeys(n for s in sorted(module.chosen) for n in sorted(module.statements[s].binds)))
+        name: list(dict.fromkeys(n for statement in module.statements() for n in sorted(statement.binds)))
         for name, module in found.items()
     }
     assert {name: bound for name, bound in names.items() if bound} == {n: e.split() for n, e in expected.items()}
-    assert all(isinstance(node, ast.stmt) for module in found.values() for node in module.nodes())

@@ -2,40 +2,45 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import subprocess
 import sys
 from pathlib import Path
+from runpy import run_path
 
 import pytest
 
-from proctor import Exercise
+from proctor import Examiner, Exercise
+from qkv import exercises
 from qkv.authoring.build.building import build
-from qkv.authoring.write.lint import clashes, form
-from qkv.authoring.write.new import bound, new_exercise, pieces, with_import
+from qkv.authoring.write.lint import clashes, form, out_of_order
+from qkv.authoring.write.new import new_exercise, pieces
 from qkv.authoring.write.new_chapter import new_chapter, planned
 from qkv.course import Course
 from qkv.exercises import get_code
 
-EXERCISES = '''"""Exercises."""
+PACKAGE = '''"""Exercises of the chapter `tiny`, in the order in which a student meets them."""
 
-from typing import Any
-
-from torch import Tensor
-
-from proctor import Exercise
-from qkv.model.tiny import mean
-
-exercise: Any = Exercise(mean, section=str(Tensor))
+EXERCISES = ("mean",)
 '''
 
 
 @pytest.fixture
-def course(tiny: Course) -> Course:
-    folder = tiny.root / "src" / "qkv" / "exercises"
-    folder.mkdir()
-    (folder / "tiny.py").write_text(EXERCISES, "utf-8")
+def course(tiny: Course, root: Path) -> Course:
+    style = (root / "pyproject.toml").read_text("utf-8")
+    ours = '[tool.ruff.lint.isort]\nknown-first-party = ["qkv", "proctor"]\n'  # here, proctor is not beside qkv
+    (tiny.root / "pyproject.toml").write_text(f"{style}\n{ours}", "utf-8")
+    model = tiny.root / "src" / "qkv" / "model" / "tiny.py"
+    own = re.search(r"def expects.*?\n\n\n", text := model.read_text("utf-8"), re.DOTALL)
+    assert own is not None
+    real = "from qkv.model.expect import expects\n"  # what scaffolds import, instead of a stand-in of its name
+    model.write_text(
+        text.replace(own[0], real).replace("from collections.abc import Callable\nfrom typing import Any\n", ""),
+        "utf-8",
+    )
+    folder = tiny.root / "src" / "qkv" / "exercises" / "tiny"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text(PACKAGE, "utf-8")
     chapter = tiny.chapters(["tiny"])[0].source
     text = chapter.read_text("utf-8")
     if "## What to take away" not in text:
@@ -43,10 +48,9 @@ def course(tiny: Course) -> Course:
     return tiny
 
 
-def said_by_ruff(course: Course, root: Path, about: str) -> str:
+def said_by_ruff(course: Course, about: str) -> str:
     files = [str(path) for path in course.root.rglob("*.py") if about in path.read_text("utf-8")]
-    ours = 'lint.isort.known-first-party=["qkv", "proctor"]'
-    words = [sys.executable, "-m", "ruff", "check", "--config", str(root / "pyproject.toml"), "--config", ours, *files]
+    words = [sys.executable, "-m", "ruff", "check", *files]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     return done.stdout if done.returncode else ""
 
@@ -56,56 +60,77 @@ def contents(course: Course) -> dict[str, str]:
     return {path.relative_to(course.root).as_posix(): path.read_text("utf-8") for path in files}
 
 
-def test_all_pieces_are_written(course: Course) -> None:
+NEW = [("doubled", ()), ("summed", ("q", "k")), ("Doubled", ("x",)), ("Summed", ("q", "k"))]
+new = pytest.mark.parametrize(("name", "arguments"), NEW)
+
+
+@new
+def test_all_pieces_are_written(course: Course, name: str, arguments: tuple[str, ...]) -> None:
     before = contents(course)
     said: list[str] = []
-    assert new_exercise("doubled", "tiny", course, said.append) == 0
+    assert new_exercise(name, "tiny", arguments, course, said.append) == 0
     after = contents(course)
-    changed = {name for name in after if after[name] != before.get(name)}
+    changed = {path for path in after if after[path] != before.get(path)}
     assert changed == {
         "src/qkv/model/tiny.py",
-        "src/qkv/exercises/tiny.py",
-        "tests/qkv/model/test_doubled.py",
-        "answers/tiny/right/doubled.py",
-        "answers/tiny/wrong/doubled.py",
+        "src/qkv/exercises/tiny/__init__.py",
+        f"src/qkv/exercises/tiny/{name}.py",
+        "tests/qkv/model/test_tiny.py",
+        f"answers/tiny/right/{name}.py",
+        f"answers/tiny/wrong/{name}.py",
         "book/chapters/01_tiny.md",
     }
-    assert said[-1] == "Replace what says TODO, then: qkv lint doubled, qkv build tiny"
+    assert said[-1] == f"Replace what says TODO, then: qkv lint {name}, qkv build tiny"
     assert {line.removeprefix("  written  ") for line in said[:-1]} == changed
-    for name in changed:
-        if name.endswith(".py"):
-            ast.parse(after[name])
     chapter = after["book/chapters/01_tiny.md"]
-    assert chapter.index(":tags: [exercise]\ndoubled\n") < chapter.index("## What to take away")
-    exercises = after["src/qkv/exercises/tiny.py"]
-    assert all(f"{asked}=" in exercises for asked in ("minutes", "difficulty", "why"))
-    assert {"doubled", "doubled_exercise", "normal", "distinct", "mean"} <= bound(exercises)
+    assert chapter.index(f":tags: [exercise]\n{name}\n") < chapter.index("## What to take away")
+    exercise = after[f"src/qkv/exercises/tiny/{name}.py"]
+    assert all(f"{asked}=" in exercise for asked in ("minutes", "difficulty", "why"))
+    names: dict[str, object] = {}
+    exec(after["src/qkv/exercises/tiny/__init__.py"], names)
+    assert names["EXERCISES"] == ("mean", name)
 
 
-def test_ruff_has_nothing_to_say_about_them(course: Course, root: Path) -> None:
-    assert new_exercise("doubled", "tiny", course, lambda line: None) == 0
-    assert said_by_ruff(course, root, "doubled") == ""
+@new
+def test_ruff_has_nothing_to_say_about_them(course: Course, name: str, arguments: tuple[str, ...]) -> None:
+    assert new_exercise(name, "tiny", arguments, course, lambda line: None) == 0
+    assert said_by_ruff(course, name) == ""
+
+
+@new
+def test_what_is_written_runs(course: Course, name: str, arguments: tuple[str, ...]) -> None:
+    """The reference passes its own test and its own probes, and so does the right answer; the wrong one does not."""
+    assert new_exercise(name, "tiny", arguments, course, lambda line: None) == 0
+    names = {"__name__": "tiny", "annotations": None} | run_path(str(course.root / "src" / "qkv" / "model" / "tiny.py"))
+    for path in (f"src/qkv/exercises/tiny/{name}.py", "tests/qkv/model/test_tiny.py"):
+        text = (course.root / path).read_text("utf-8")
+        exec(compile(re.sub(r"from qkv.model.tiny import .*\n", "", text), path, "exec"), names)
+    names[f"test_{name}_agrees_with_a_loop"]()
+    exercise = names["exercise"]
+    assert Examiner(exercise).examine(exercise.reference).state == "passed"
+    for kind, state in (("right", "passed"), ("wrong", "not_yet")):
+        answer = run_path(str(course.root / "answers" / "tiny" / kind / f"{name}.py"))[name]
+        assert Examiner(exercise).examine(answer).state == state
 
 
 def test_the_example_of_the_manual_works(root: Path) -> None:
     manual = (root / "CONTRIBUTING.md").read_text("utf-8")
-    name, stem = re.search(r"`qkv new exercise (\w+) --chapter (\w+)`", manual).groups()  # type: ignore[union-attr]
-    assert pieces(name, stem, Course(root))
+    name, words, stem = re.search(r"qkv new exercise (\w+)((?: \w+)*) --chapter (\w+)", manual).groups()  # type: ignore
+    assert pieces(name, stem, words.split(), Course(root))
 
 
 @pytest.mark.parametrize(
     ("name", "stem", "why"),
     [
         ("mean", "tiny", "src/qkv/model/tiny.py has a mean already: take another name."),
-        ("Exercise", "tiny", "src/qkv/exercises/tiny.py has a Exercise already: take another name."),
-        ("two words", "tiny", "'two words' is no name of a function."),
+        ("two words", "tiny", "'two words' is no name in Python."),
         ("doubled", "missing", "No chapter missing in book/chapters"),
     ],
 )
 def test_nothing_is_written_where_it_would_clash(course: Course, name: str, stem: str, why: str) -> None:
     before = contents(course)
     said: list[str] = []
-    assert new_exercise(name, stem, course, said.append) == 1
+    assert new_exercise(name, stem, (), course, said.append) == 1
     assert said[0].startswith(why)
     assert contents(course) == before
 
@@ -119,7 +144,7 @@ FIRST_PAGE = """# A tiny course
 """
 
 
-def test_a_chapter_stands_wherever_chapters_are_listed(course: Course, root: Path) -> None:
+def test_a_chapter_stands_wherever_chapters_are_listed(course: Course) -> None:
     (course.root / "book" / "index.md").write_text(FIRST_PAGE, "utf-8")
     guide = course.root / "book" / "guides" / "instructors.md"
     guide.parent.mkdir()
@@ -135,8 +160,8 @@ def test_a_chapter_stands_wherever_chapters_are_listed(course: Course, root: Pat
     assert guide.read_text("utf-8").count("2, 3\n") == 2
     assert (course.root / "book" / "covers" / "third.svg").is_file()
     # an exercise fits in at once, and ruff is content with files that had no import yet
-    assert new_exercise("doubled", "third", course, lambda line: None) == 0
-    assert said_by_ruff(course, root, "doubled") == ""
+    assert new_exercise("doubled", "third", (), course, lambda line: None) == 0
+    assert said_by_ruff(course, "doubled") == ""
 
 
 def test_a_new_chapter_builds_as_it_is_and_says_what_is_left(course: Course) -> None:
@@ -175,16 +200,6 @@ def test_a_plan_without_numbers_stays() -> None:
     assert planned("1: Rest\n", 3) == "1: Rest\n"
 
 
-def test_an_import_goes_where_it_belongs() -> None:
-    text = "from proctor import Exercise\nfrom qkv.model.tiny import mean\n"
-    assert with_import(text, "qkv.model.tiny", "Counter") == text.replace("import mean", "import Counter, mean")
-    assert with_import(text, "proctor", "Exercise") == text
-    assert (
-        with_import(text, "proctor.inside.inputs", "normal").splitlines()[1]
-        == "from proctor.inside.inputs import normal"
-    )
-
-
 def test_lint_asks_what_an_exercise_takes_and_why() -> None:
     bare = Exercise(get_code("softmax").reference, section="From scores to weights", hints=["a", "b", "c"])
     asked = "say what it takes and why: minutes=…, difficulty=… (1, 2 or 3) and why=… (what a student has won)"
@@ -193,8 +208,18 @@ def test_lint_asks_what_an_exercise_takes_and_why() -> None:
 
 
 def test_lint_tells_what_hides_a_reference(tmp_path: Path) -> None:
-    path = tmp_path / "tiny.py"
-    path.write_text(EXERCISES, "utf-8")
+    path = tmp_path / "mean.py"
+    text = "from proctor import Exercise\nfrom qkv.model.tiny import mean\n\nexercise = Exercise(mean)\n"
+    path.write_text(text, "utf-8")
     assert list(clashes(path)) == []
-    path.write_text(EXERCISES + "\n\ndef mean(x):\n    return x\n", "utf-8")
-    assert list(clashes(path)) == ["tiny.py binds mean in lines 8 and 13: the later one hides the first; rename it"]
+    path.write_text(f"{text}\n\ndef mean(x):\n    return x\n", "utf-8")
+    assert list(clashes(path)) == ["mean.py binds mean in lines 2 and 7: the later one hides the first; rename it"]
+
+
+def test_lint_tells_of_exercises_in_another_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert out_of_order("lookup") == ()
+    out_of_order.cache_clear()
+    monkeypatch.setattr(exercises, "names_of", lambda stem: ("soft_lookup", "softmax"))
+    (said,) = out_of_order("lookup")
+    assert said.startswith("src/qkv/exercises/lookup/__init__.py lists soft_lookup, softmax; the chapter has softmax, ")
+    out_of_order.cache_clear()
