@@ -13,7 +13,6 @@ of this process (`proctor.marking.live`).
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
@@ -370,8 +369,5 @@ def mark_submission(
 
 def imported_within(slice_: Slice, packages: Iterable[str]) -> set[str]:
     """The names that functions import from these packages when they are called."""
-    if not any(map(slice_.imports, packages)):  # nearly always
-        return set()
-    texts = [d.text for d in slice_.definitions if d.imports and not d.is_import]
-    nodes = [node for text in texts for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom)]
-    return {alias.name for node in nodes if (node.module or "").partition(".")[0] in packages for alias in node.names}
+    imports = [found for d in slice_.definitions if not d.is_import for found in d.imports]
+    return {name for module, names in imports if module.partition(".")[0] in packages for name in names or ()}

@@ -32,7 +32,6 @@ from proctor.sandbox.run import Run, Stopped, parse_begin, take_definitions, tak
 from proctor.sandbox.tiers import choose
 
 GRACE = 3.0  # seconds in which a process that closed its channel should be gone, on a busy machine too
-PADDED = 16  # times as much text may be sent in as code: each piece stands at its own line
 KEPT = 0.1  # of the time limit: a process that took longer has too little processor time left for another run
 
 Asked = Mapping[str, Sequence[str]]  # exercise -> probes
@@ -201,11 +200,7 @@ class Sandbox:
         Raises:
             Fault: the sandbox itself does not work; nothing is known about the submission.
         """
-        code = sum(len(cell.source.strip()) for cell in job.cells)  # without the empty lines that keep line numbers
-        if (
-            code > self.limits.code_bytes
-            or sum(len(cell.source) for cell in job.cells) > PADDED * self.limits.code_bytes
-        ):
+        if sum(len(cell.source) for cell in job.cells) > self.limits.code_bytes:
             detail = f"The code is longer than the {self.limits.code_bytes:,} characters that are run."
             return Run(stopped=Stopped("size", detail))
         seconds = min(seconds or self.limits.seconds, self.limits.seconds)
