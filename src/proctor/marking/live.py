@@ -55,9 +55,7 @@ class LiveAnswers(Answers):
         names = list(names)
         definitions = self.sources[0].definitions
         known = {bound for d in definitions for bound in d.binds}
-        found = super().slice(file, names if known.issuperset(names) else ())
-        if not found.definitions and not known.issuperset(names):
-            found = Slice(definitions, {}, frozenset())
+        found = super().slice(file, names) if known.issuperset(names) else Slice(definitions, {}, frozenset())
         used = {word for name in names if name in self.objects for word in named_in(self.objects[name])}
         return Slice(found.definitions, found.modules, found.needs | used)
 
