@@ -1,6 +1,7 @@
 """Answers that we keep, as students would hand them in: right ones in unusual styles pass, wrong ones fail.
 
-It is the same wherever they are judged: in a notebook, by `qkv check`, in the grader's sandbox.
+It is the same wherever they are judged: in a notebook, by `qkv check`, in the grader's sandbox. A quarter of them is
+judged in all three ways, another one each day; all of them where `QKV_ALL=1` is set.
 """
 
 from __future__ import annotations
@@ -15,13 +16,15 @@ from proctor import Examiner, Result
 from proctor.grading.worker import sandbox_for
 from proctor.marking.answers import Answers
 from proctor.marking.extraction import extract
+from proctor.marking.locating import Locating
 from proctor.marking.submission_marker import mark_submission
 from proctor.marking.submissions import read
-from proctor.sandbox import Limits, Sandbox
+from proctor.sandbox import Sandbox
 from qkv import exercises
 from qkv.assignments import assignment
+from qkv.authoring.write.rotation import turn
 from qkv.authoring.write.sample_answers import KeptAnswer, kept
-from qkv.notebook.checking import judged, judged_in_process
+from qkv.notebook.checking import LIMITS, judged_in_process, live_marker
 
 ANSWERS = Path(__file__).parents[1] / "answers"
 SALT = "kept answers"
@@ -29,8 +32,7 @@ FILES = [
     pytest.param(path, list(answers), id=f"{path.parents[1].name}/{path.parent.name}/{path.stem}")
     for path, answers in groupby(kept(ANSWERS), key=lambda answer: answer.path)
 ]
-# judged as in a notebook, too; `qkv lint` judges all of them so, on inputs of its own
-LIVE = {file.values[0] for file in FILES[::3]}
+IN_THREE_WAYS = turn(FILES)
 
 
 @pytest.fixture(scope="module")
@@ -40,39 +42,58 @@ def examiners() -> dict[str, Examiner]:
 
 @pytest.fixture(scope="module")
 def box(examiners: dict[str, Examiner]) -> Iterator[Sandbox]:
-    with sandbox_for(assignment(), examiners, Limits(seconds=20.0, memory_mb=2048)) as box:
+    with sandbox_for(assignment(), examiners, LIMITS) as box:
         yield box
 
 
-def told(result: Result) -> tuple[str, float, str | None, str]:
+@pytest.fixture(scope="module")
+def locating(box: Sandbox) -> Locating:
+    return Locating(elsewhere=lambda name, job: box.session())
+
+
+def told(result: Result) -> tuple[str, float, tuple[str, ...], int | None]:
     """What a student would be told apart by."""
-    return result.state, round(result.score, 6), result.misconceptions, result.message
+    return result.state, round(result.score, 6), result.misconceptions, result.line
 
 
 @pytest.mark.parametrize(("path", "answers"), FILES)
-def test_one_judge(
+def test_right_answers_pass_and_wrong_ones_fail(
     path: Path,
     answers: list[KeptAnswer],
     examiners: dict[str, Examiner],
     box: Sandbox,
     internals: Callable[[str], list[str]],
-    capsys: pytest.CaptureFixture[str],
 ) -> None:
     names = tuple(answer.exercise for answer in answers)
-    file = read(path.name, path)
-    in_sandbox, _, _ = mark_submission(assignment(names), examiners, box, [file])
-    here = judged_in_process(Answers([extract(file)]), [r.exercise for r in in_sandbox], examiners)
-    assert [told(r) for r in here] == [told(r) for r in in_sandbox]
-    if path in LIVE:
-        live = {a.exercise: judged(a.exercise, a.implementation, examiners[a.exercise]) for a in answers}
-        assert {n: told(r)[:3] for n, r in live.items()} == {r.exercise: told(r)[:3] for r in in_sandbox}
-    for result in in_sandbox:
+    results, _, _ = mark_submission(assignment(names), examiners, box, [read(path.name, path)])
+    for result in results:
         assert not internals(result.message)
         if answers[0].kind == "right":
             assert result.state == "passed", result.message
         else:
             assert result.state in ("not_yet", "stopped"), result.message
             assert result.score < 1
+
+
+@pytest.mark.parametrize(("path", "answers"), IN_THREE_WAYS)
+def test_one_judge(
+    path: Path,
+    answers: list[KeptAnswer],
+    examiners: dict[str, Examiner],
+    box: Sandbox,
+    locating: Locating,
+) -> None:
+    file = read(path.name, path)
+    asked = assignment(tuple(answer.exercise for answer in answers))
+    graded, _, _ = mark_submission(asked, examiners, box, [file], Locating(rights=locating.rights))
+    names = [result.exercise for result in graded]
+    checked = judged_in_process(Answers([extract(file)]), names, examiners, locating)
+    assert [(r.message, told(r)) for r in checked] == [(r.message, told(r)) for r in graded]
+    for answer in answers:
+        marker = live_marker(answer.exercise, answer.implementation, examiners[answer.exercise], locating)
+        marker.mark()
+        result = graded[names.index(answer.exercise)]
+        assert told(marker.results[answer.exercise]) == told(result), marker.results[answer.exercise].message
 
 
 @pytest.mark.parametrize("stem", exercises.CHAPTERS)

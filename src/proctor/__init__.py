@@ -16,9 +16,12 @@ marking     one submission: which answers it has, how they are run, what comes o
     extraction  what a notebook or a Python file defines, read with distrust
     answers     an answer with all that it uses, cut out of a student's files
     assignment  what is asked, and what may be imported
-    submission_marker   which answers run together, which run again, the verdicts
+    submission_marker   which answers run together, which run again
+    verdicts    of answers that are absent, cannot be called, or were stopped
     probe_pickle    probes as bytes that the sandbox can load
+    live        an answer that is an object of this process, as a notebook has it
     in_process  run a submission in this process, for a self-check
+    locating    the search for the line of a mistake, in a submission that was marked
     weighing    which file holds the weights that an exercise asks for
 grading     a class
     grade       all submissions of a class, and the reports about them

@@ -6,6 +6,7 @@ later chapters.
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 from proctor.marking.assignment import Assignment, ExerciseSheet
@@ -92,10 +93,12 @@ for _ in range(4):
 '''
 
 
+@cache
 def assignment(chosen: tuple[str, ...] | None = None) -> Assignment:
     """The course, or some exercises of it, as something that can be graded."""
     texts = {f"qkv.model.{name}": source_of(name) for name in PUBLIC_MODULES}
     earlier: dict[str, str] = {}
+    own: dict[str, str] = {}
     sheets = []
     for entry in course.entries():
         stem, found = entry.stem, exercises.names_of(entry.stem)
@@ -108,16 +111,14 @@ def assignment(chosen: tuple[str, ...] | None = None) -> Assignment:
             sheets.append(ExerciseSheet(entry.label, graded, names, module, source, dict(texts), dict(earlier)))
         texts[module] = source
         earlier |= dict.fromkeys(names, module)
+        own |= dict.fromkeys(names, str(file_of(stem)))
     modules = {"qkv": COURSE, "qkv.model": "", "qkv.mine": MINE.format(stems=exercises.CHAPTERS)}
-    return Assignment(
-        TITLE,
-        tuple(sheets),
-        SETUP,
-        modules,
-        INERT,
-        REHEARSAL,
-    )
+    return Assignment(TITLE, tuple(sheets), SETUP, modules, INERT, REHEARSAL, own)
+
+
+def file_of(stem: str) -> Path:
+    return Path(model.__path__[0], f"{stem}.py")
 
 
 def source_of(stem: str) -> str:
-    return Path(model.__path__[0], f"{stem}.py").read_text("utf-8")
+    return file_of(stem).read_text("utf-8")

@@ -162,7 +162,7 @@ SHOWN = {
     "a step further": "The change was made to this piece of your code",
     "another": "One call was left out.",
     "not stale": "did not get through: SyntaxError in line 2",
-    "its card": "Your code was still running after 10 s, at line",
+    "its card": "Your code was still running after 30 s, at line",
     "skipped": "is skipped: from here on",
     "ours": "0.5000, 0.5000",
 }

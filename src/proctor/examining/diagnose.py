@@ -13,12 +13,10 @@ from typing import Any, Generic, TypeVar
 from proctor.examining.compare import Known
 from proctor.examining.exercise import Exercise, Misconception, Probe
 from proctor.examining.facts import facts
-from proctor.examining.patience import at_most
 from proctor.examining.result import Explanation, Result
-from proctor.forbid.replace import Blocker, Withheld
+from proctor.forbid.replace import Blocker
 from proctor.inside.inputs import PARAMETER, Asked, Draws, Replay, Salted, UnknownDraw, drawing
 from proctor.inside.observe import A_RETURN_MISSING, Observation, Raised, fresh_state, last_return, observe
-from proctor.inside.running import listening
 
 Observations = Mapping[str, Observation]
 Answered = Mapping[str, Known]  # the same, ready to be compared
@@ -48,9 +46,6 @@ class OnDemand(Mapping[str, T], Generic[T]):
 
     def __len__(self) -> int:
         return len(self._names)
-
-
-Glance = tuple[OnDemand[Known], OnDemand[bool]]  # what each probe sees, and whether that is what the reference does
 
 
 class Examiner:
@@ -89,43 +84,23 @@ class Examiner:
         _ = self.expected  # draws them
         return self._source.table
 
-    def examine(
-        self,
-        implementation: Any,
-        withheld: Withheld | None = None,
-        begun: bool = False,
-        seconds: float | None = None,
-    ) -> Result:
-        """Run all probes on an implementation in this process, and judge what they saw.
-
-        Args:
-            withheld: what may not be called besides what the exercise forbids, such as the reference itself.
-            begun: it is known to be more than the stub.
-            seconds: that each probe may take, by the clock.
-
-        Raises:
-            OutOfTime: a probe took longer.
-        """
-        seen = self.observations(implementation, withheld, seconds)
-        result = self.verdict(seen, begun=begun)
+    def examine(self, implementation: Any) -> Result:
+        """Judge an implementation of ours, such as the reference or a mistake, in this process. What a student wrote is
+        judged by `proctor.marking.submission_marker`."""
+        seen = self.observations(implementation)
+        result = self.verdict(seen)
         if not result.misconceptions:
             return result
-        return self.verdict(seen, again=self.other_inputs.observations(implementation, None, seconds))
+        return self.verdict(seen, again=self.other_inputs.observations(implementation))
 
-    def observations(
-        self, implementation: Any, withheld: Withheld | None = None, seconds: float | None = None
-    ) -> dict[str, Observation]:
-        """What the probes see of an implementation in this process, and what it prints; what the exercise forbids is
-        taken away."""
+    def observations(self, implementation: Any) -> dict[str, Observation]:
+        """What the probes see of such an implementation; what the exercise forbids is taken away."""
         blocker = Blocker()
         seen = {}
-        forbidden = blocker.without(self.exercise.forbid, withheld)
-        with drawing(Replay(self.draws)), fresh_state(), forbidden, at_most(seconds) as anew:
+        with drawing(Replay(self.draws)), fresh_state(), blocker.without(self.exercise.forbid):
             for name, probe in self.exercise.probes.items():
-                anew()
-                with listening() as output:
-                    observation = observe(probe.function, implementation)
-                seen[name] = replace(observation, called=blocker.taken(), printed=output.text())
+                observation = observe(probe.function, implementation)
+                seen[name] = replace(observation, called=blocker.taken())
         return seen
 
     def verdict(
@@ -318,50 +293,18 @@ class Examiner:
                 self._mistakes[key] = Known(observe(probe.function, wrong))
         return self._mistakes[key]
 
-    def passes_at_a_glance(self, implementation: Any) -> bool:
-        """Does an implementation pass? The first probe that disagrees, or sees a forbidden call, ends it."""
-        seen, agrees = self._on_demand(self._looking_at(implementation))
-        return all(agrees[name] and not seen[name].observation.called for name in self.exercise.counted())
-
-    def mistake_at_a_glance(self, implementation: Any) -> tuple[str, ...]:
-        """Which mistake an implementation is: as `examine` says, by as few probes as that takes."""
-        here, there = (examiner._on_demand(examiner._looking_at(implementation)) for examiner in self._both_inputs())
-        mistake = self._at_a_glance(here, there)
-        called = mistake and any(known.observation.called for known in here[0].values())  # by any, as in `verdict`
-        return () if called else mistake
-
-    def known_at_a_glance(self, mistake: Misconception) -> tuple[str, ...]:
-        """As which mistake a known one is diagnosed, by as few probes as that takes."""
-        here, there = (examiner._on_demand(examiner._knowing(mistake)) for examiner in self._both_inputs())
-        return self._at_a_glance(here, there)
-
-    def _at_a_glance(self, here: Glance, there: Glance) -> tuple[str, ...]:
+    def recognised(self, mistake: Misconception) -> tuple[str, ...]:
+        """As which mistakes a known one is diagnosed: as `examine` says, by as few probes as that takes."""
+        here, there = self._mistaken_on_demand(mistake), self.other_inputs._mistaken_on_demand(mistake)
         with fresh_state():
             candidates = self._candidates(*here)
             if candidates:
                 candidates = self.other_inputs.confirmed(candidates, *there, self.told_by(here[1]))
             return tuple(m.name for m in self._only(candidates, *here))
 
-    def _both_inputs(self) -> tuple[Examiner, Examiner]:
-        return self, self.other_inputs
-
-    def _looking_at(self, implementation: Any) -> Callable[[str], Known]:
-        """What one probe sees of an implementation in this process."""
-
-        def look(name: str) -> Known:
-            blocker = Blocker()
-            with drawing(Replay(self.draws)), fresh_state(), blocker.without(self.exercise.forbid):
-                seen = observe(self.exercise.probes[name].function, implementation)
-            return Known(replace(seen, called=blocker.taken()))
-
-        return look
-
-    def _knowing(self, mistake: Misconception) -> Callable[[str], Known]:
-        return lambda name: self.mistaken((mistake,), self.exercise.probes[name])
-
-    def _on_demand(self, look: Callable[[str], Known]) -> Glance:
-        """What the probes see, and whether that is what the reference does, each run when first asked for."""
-        seen = OnDemand(self.exercise.probes, look)
+    def _mistaken_on_demand(self, mistake: Misconception) -> tuple[OnDemand[Known], OnDemand[bool]]:
+        """What the probes see of a mistake, and whether that is what the reference does."""
+        seen = OnDemand(self.exercise.probes, lambda name: self.mistaken((mistake,), self.exercise.probes[name]))
         return seen, OnDemand(self.exercise.counted(), lambda name: self.expected[name].same(seen[name]))
 
     def clearly_differs(self, misconception: Misconception, tolerances: float) -> bool:

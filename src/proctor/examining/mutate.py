@@ -20,7 +20,7 @@ from proctor.examining.diagnose import Examiner
 from proctor.examining.exercise import Exercise
 from proctor.inside.inputs import Replay, drawing
 from proctor.inside.observe import fresh_state, observe
-from proctor.inside.watching import OutOfPatience, patience
+from proctor.inside.time_limit import TimeLimit, time_limit
 
 SWAPS: dict[type[ast.AST], tuple[type[ast.AST], ...]] = {
     ast.Add: (ast.Sub,), ast.Sub: (ast.Add,), ast.Mult: (ast.Div, ast.Add), ast.Div: (ast.Mult,), ast.Pow: (ast.Mult,),
@@ -75,9 +75,9 @@ def notices(examiner: Examiner, implementation: Any) -> bool:
     with drawing(Replay(examiner.draws)), fresh_state():
         for probe in probes:
             try:
-                with patience(PATIENCE):
+                with time_limit(PATIENCE):
                     seen = observe(probe.function, implementation)
-            except OutOfPatience:
+            except TimeLimit:
                 return True
             if not examiner.expected[probe.name].same(Known(seen)):
                 return True

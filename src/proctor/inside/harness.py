@@ -9,17 +9,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, NoReturn
 
 from proctor.forbid import Family
 from proctor.forbid.replace import Blocker
 from proctor.inside import frames, protocol
 from proctor.inside.observe import Observation, Raised
-from proctor.inside.running import Cell, Draws, Job, Loaded, Output, Probes, Version, room, run_job
+from proctor.inside.running import Cell, Draws, Job, Loaded, Output, Probes, Version, out_of_memory, room, run_job
 from proctor.inside.warmup.stub_compiler import bring_back
-
-OUT_OF_MEMORY = ("can't allocate memory", "std::bad_alloc", "not enough memory")
 
 
 class Channel:
@@ -106,7 +103,7 @@ def run(channel: Channel, blocker: Blocker, probes: Probes, draws: Draws, limits
         channel.send(frames.BEGIN, frames.pair(exercise, probe))
 
     def observed(seen: Observation) -> None:
-        channel.hold(frames.OBSERVED, pack(in_words(seen, limits["memory_mb"]), limits["frame_bytes"]))
+        channel.hold(frames.OBSERVED, pack(out_of_memory(seen, limits["memory_mb"]), limits["frame_bytes"]))
 
     job, others = channel.job()
     bring_back([*(cell.source for cell in job.cells), *job.modules.values()])
@@ -131,14 +128,6 @@ def report(found: Loaded) -> dict[str, Any]:
 
 def parts(error: Raised) -> list[str]:
     return [error.kind[:100], error.message[:2000], error.where[:500], error.returned[:200]]
-
-
-def in_words(seen: Observation, memory_mb: int) -> Observation:
-    """With "memory" where torch says it in its own way."""
-    error = seen.raised
-    if error is not None and (error.kind == "MemoryError" or any(sign in error.message for sign in OUT_OF_MEMORY)):
-        return replace(seen, raised=Raised("MemoryError", f"more than the allowed {memory_mb} MB", error.where))
-    return seen
 
 
 def pack(seen: Observation, most: int) -> bytes:

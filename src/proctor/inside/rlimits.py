@@ -1,4 +1,4 @@
-"""What one run of a submission may use, and how the kernel is told.
+"""What one answer may use, wherever it runs, and how the kernel is told.
 
 A run is one process that cannot start another, so per-process limits bound the whole submission and no cgroup is
 needed.
@@ -12,6 +12,7 @@ import mmap
 import os
 import struct
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 try:
@@ -25,21 +26,24 @@ WAITS = 4  # by the clock a run may last so many times its processor time: a mac
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds of one run.
+    """Bounds of one answer, the same in a notebook, in a terminal and in the sandbox.
+
+    Answers of a file run together; one that meets a bound there runs once more alone, so that none is stopped by what
+    others used (`proctor.marking.submission_marker`).
 
     Args:
         seconds: processor time, so that a busy machine changes no verdict. By the clock a run may last `WAITS`
             times as long; only code that waits for nothing, or a machine that hardly runs it, gets there.
-        memory_mb: address space on top of what the empty sandbox already maps.
-        output_bytes: printed text beyond which the run is stopped. The first `kept_output` characters are kept.
+        memory_mb: address space on top of what is mapped before student code runs.
+        output_bytes: printed text beyond which it is stopped. The first `kept_output` characters are kept.
         frame_bytes: the largest single observation.
         result_bytes: all observations of one run together.
         code_bytes: the largest submission that is sent in.
         boot_seconds: how long the sandbox itself may take to start (it imports torch).
     """
 
-    seconds: float = 10.0
-    memory_mb: int = 1024
+    seconds: float = 30.0
+    memory_mb: int = 2048
     output_bytes: int = 8 * MB
     kept_output: int = 4096
     frame_bytes: int = 16 * MB
@@ -51,6 +55,25 @@ class Limits:
     def cpu_seconds(self) -> int:
         """Processor time as the kernel counts it, in whole seconds."""
         return math.ceil(self.seconds)
+
+
+@contextlib.contextmanager
+def memory_limit(megabytes: int) -> Iterator[None]:
+    """While the block runs, this process may map so much more than it does now; other systems than Linux have no such
+    limit."""
+    try:
+        with open("/proc/self/statm") as file:
+            mapped = int(file.read().split()[0]) * mmap.PAGESIZE
+    except OSError:
+        yield
+        return
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    most = [mapped + megabytes * MB, *(bound for bound in before if bound != resource.RLIM_INFINITY)]
+    resource.setrlimit(resource.RLIMIT_AS, (min(most), before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
 
 
 def mapped_bytes() -> int:

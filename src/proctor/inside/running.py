@@ -19,24 +19,27 @@ import linecache
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import groupby, takewhile
 from types import ModuleType
 from typing import Any, NoReturn
 
+import torch
 from torch import Tensor
 
 from proctor.forbid import Family
-from proctor.forbid.replace import Blocker
+from proctor.forbid.replace import Blocker, Withheld
 from proctor.inside.inputs import Replay, drawing
 from proctor.inside.memory_importer import MemoryImporter
 from proctor.inside.observe import Observation, Raised, describe, fresh_state, observe, refresh_state
 from proctor.inside.stub_modules import Inert, InertModules, Missing
-from proctor.inside.watching import SEE, OutOfPatience, Recorder, patience
+from proctor.inside.time_limit import TimeLimit, time_limit
+from proctor.inside.watching import SEE, Recorder
 
 NAMESPACE = "submission"  # not "__main__": what a script does when it is run is not part of what it defines
-PATIENCE = 0.5  # seconds of processor time for an edited answer under one probe: an edit can make an endless loop
+FOR_AN_EDIT = 0.5  # seconds of processor time for an edited answer under one probe: it may be an endless loop
+OUT_OF_MEMORY = ("can't allocate memory", "std::bad_alloc", "not enough memory")  # as torch says it
 Probes = Mapping[str, Mapping[str, Callable[..., Any]]]  # exercise -> probe -> function
 Draws = Mapping[str, Mapping[str, Tensor]]  # exercise -> key -> input
 
@@ -75,6 +78,10 @@ class Job:
         modules: full name -> source of what can be imported.
         inert: modules that can be imported and do nothing, besides those for plots and the like.
         stand_ins: name -> module it is taken from, set in the namespace after the student's cells ran.
+        objects: exercise -> its answer, where that is known as an object of this process and not as text.
+        namespace: the globals that such an answer sees.
+        withheld: what such an answer may not call: the course's own version of it.
+        holds_reference: something in it is the reference's, from which a submission could learn to answer the next.
         versions: a name of its own in `exercises` -> the edited answer that is run under it.
     """
 
@@ -84,6 +91,10 @@ class Job:
     modules: Mapping[str, str] = field(default_factory=dict)
     inert: Sequence[str] = ()
     stand_ins: Mapping[str, str] = field(default_factory=dict)
+    objects: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    namespace: dict[str, Any] = field(default_factory=dict)
+    withheld: Withheld = field(default_factory=dict)
+    holds_reference: bool = False
     versions: Mapping[str, Version] = field(default_factory=dict)
 
 
@@ -120,30 +131,50 @@ def run_job(
     Args:
         interruptible: somebody is at the keyboard: a KeyboardInterrupt is theirs, and ends it all.
     """
+    with fresh_state(), uncompiled():
+        found = load(job, blocker, names, interruptible)
+        loaded(found)
+        implementations = job.objects or {name: names[name] for name in found.defined}
+        stand_ins = {name: getattr(importlib.import_module(module), name) for name, module in job.stand_ins.items()}
+        with replaced(names, stand_ins):
+            run_probes(job, probes, draws, blocker, implementations, begin, observed, interruptible)
+            run_versions(job, probes, draws, blocker, names, begin, observed, interruptible)
+
+
+def load(job: Job, blocker: Blocker, names: dict[str, Any], interruptible: bool) -> Loaded:
+    """Run the cells. An answer that is an object is there already."""
+    if job.objects:
+        return Loaded(list(job.objects), {}, [])
     everything = tuple(dict.fromkeys(family for families in job.forbid.values() for family in families))
-    with fresh_state():
-        with blocker.without(everything):  # from the first cell on
-            errors, notes = run_cells(
-                job.cells, names, withheld={name.partition(".")[0] for name in job.modules}, interruptible=interruptible
-            )
-            defined = [n for n in job.exercises if callable(names.get(n)) and not isinstance(names[n], Missing)]
-            called = blocker.taken()
-        loaded(Loaded(defined, errors, notes, called))
-        implementations = {name: names[name] for name in defined}
-        for name, module in job.stand_ins.items():
-            names[name] = getattr(importlib.import_module(module), name)
-        # those that forbid the same beside each other: taking something away costs as much as a few probes
-        for families, neighbours in groupby(implementations, lambda exercise: tuple(job.forbid.get(exercise, ()))):
-            with blocker.without(families):
-                for exercise in neighbours:
-                    refresh_state()
-                    with drawing(Replay(draws.get(exercise, {}))):
-                        for probe in job.exercises[exercise]:
-                            begin(exercise, probe)
-                            seen = look(probes[exercise][probe], implementations[exercise], interruptible)
-                            called = blocker.taken()
-                            observed(replace(seen, called=called) if called else seen)
-        run_versions(job, probes, draws, blocker, names, begin, observed, interruptible)
+    with blocker.without(everything):  # from the first cell on
+        packages = {name.partition(".")[0] for name in job.modules}
+        errors, notes = run_cells(job.cells, names, packages, interruptible)
+        defined = [n for n in job.exercises if callable(names.get(n)) and not isinstance(names[n], Missing)]
+        return Loaded(defined, errors, notes, blocker.taken())
+
+
+def run_probes(
+    job: Job,
+    probes: Probes,
+    draws: Draws,
+    blocker: Blocker,
+    implementations: Mapping[str, Callable[..., Any]],
+    begin: Callable[[str, str], None],
+    observed: Callable[[Observation], None],
+    interruptible: bool,
+) -> None:
+    """Run every probe that is asked for on the answer to its exercise."""
+    # those that forbid the same beside each other: taking something away costs as much as a few probes
+    for families, neighbours in groupby(implementations, lambda exercise: tuple(job.forbid.get(exercise, ()))):
+        with blocker.without(families, job.withheld):
+            for exercise in neighbours:
+                refresh_state()
+                with drawing(Replay(draws.get(exercise, {}))):
+                    for probe in job.exercises[exercise]:
+                        begin(exercise, probe)
+                        seen = look(probes[exercise][probe], implementations[exercise], interruptible)
+                        called = blocker.taken()
+                        observed(replace(seen, called=called) if called else seen)
 
 
 def run_versions(
@@ -170,7 +201,7 @@ def run_versions(
                 for probe in job.exercises[key]:
                     begin(key, probe)
                     recorder.clear()
-                    seen = look_patiently(probes[exercise][probe], implementation, interruptible)
+                    seen = look_for_a_moment(probes[exercise][probe], implementation, interruptible)
                     seen = recorder.observation() if version.watched else seen
                     called = blocker.taken()
                     observed(replace(seen, called=called) if called else seen)
@@ -178,12 +209,12 @@ def run_versions(
                 names.update(before)
 
 
-def look_patiently(probe: Callable[..., Any], implementation: Any, interruptible: bool) -> Observation:
-    """The same for an implementation that may never come back, or only when it is asked what it had returned."""
+def look_for_a_moment(probe: Callable[..., Any], implementation: Any, interruptible: bool) -> Observation:
+    """One probe on an implementation that may never come back, or only when it is asked what it had returned."""
     try:
-        with patience(PATIENCE):
+        with time_limit(FOR_AN_EDIT):
             return look(probe, implementation, interruptible)
-    except OutOfPatience as error:
+    except TimeLimit as error:
         return Observation(None, Raised(type(error).__name__, ""))
 
 
@@ -192,14 +223,14 @@ def edited(cells: Sequence[Cell], version: Version, names: dict[str, Any], recor
     names[SEE] = recorder.see
     flags = __future__.annotations.compiler_flag  # what an annotation says is no part of the answer
     try:
-        with patience(PATIENCE), warnings.catch_warnings():
+        with time_limit(FOR_AN_EDIT), warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)  # that an edit looks wrong is no news
             for cell in cells:
                 if cell.label in version.cells:
                     source = version.cells[cell.label]
                     exec(compile(source, file_name(cell.label), "exec", flags, dont_inherit=True), names)
         return names[version.exercise]
-    except (Exception, OutOfPatience) as error:
+    except (Exception, TimeLimit) as error:
         found = error
 
         def fails(*args: Any, **options: Any) -> NoReturn:
@@ -218,16 +249,62 @@ def look(probe: Callable[..., Any], implementation: Any, interruptible: bool) ->
         return Observation(None, describe(error))
 
 
+def out_of_memory(seen: Observation, memory_mb: int) -> Observation:
+    """With "memory" where torch says it in its own way."""
+    error = seen.raised
+    if error is not None and (error.kind == "MemoryError" or any(sign in error.message for sign in OUT_OF_MEMORY)):
+        return replace(seen, raised=Raised("MemoryError", f"more than the allowed {memory_mb} MB", error.where))
+    return seen
+
+
 # ---- what surrounds a submission
 
 
-class Output(io.TextIOBase):
-    """Takes what is printed: keeps the beginning, forgets the rest, stops a flood."""
+@contextmanager
+def replaced(names: dict[str, Any], others: Mapping[str, Any]) -> Iterator[None]:
+    """While the block runs, the namespace holds these; then what it held before."""
+    before = {name: names[name] for name in others if name in names}
+    names.update(others)
+    try:
+        yield
+    finally:
+        for name in others:
+            names.pop(name, None)
+        names.update(before)
 
-    def __init__(self, kept: int, limit: int, flood: Callable[[], NoReturn]) -> None:
-        self.kept, self.limit, self.flood = kept, limit, flood
-        self.count = 0
+
+@contextmanager
+def uncompiled() -> Iterator[None]:
+    """While the block runs, torch compiles nothing: `torch.compile` gives back what it gets, and what was compiled
+    before runs as it was written. A compiler needs a place to write, and its own code calls what exercises forbid."""
+    before = torch.compile
+    torch.compile = lambda model=None, **options: (lambda f: f) if model is None else model  # type: ignore[assignment]
+    loaded = type(sys.modules.get("torch._dynamo")) is ModuleType  # and no stand-in (`warmup.stub_compiler`)
+    eager = torch.compiler.set_stance("force_eager") if loaded else nullcontext()
+    try:
+        with eager:
+            yield
+    finally:
+        torch.compile = before
+
+
+class Output(io.TextIOBase):
+    """Takes what is printed: keeps the beginning, forgets the rest, stops a flood.
+
+    Args:
+        kept: characters that are kept.
+        limit: characters that may be printed.
+        flood: what happens when there are more.
+    """
+
+    def __init__(self, kept: int, limit: int, flood: Callable[[], NoReturn] | None = None) -> None:
+        self.kept, self.limit, self.flood = kept, limit, flood or _flood
+        self.count = self.begun = 0
         self.parts: list[str] = []
+
+    def begin(self) -> None:
+        """Keep the beginning of what is printed from now on."""
+        self.parts, self.begun = [], self.count
 
     encoding = "utf-8"
     errors = "replace"
@@ -238,8 +315,8 @@ class Output(io.TextIOBase):
     def write(self, text: str) -> int:
         if not isinstance(text, str):
             raise TypeError(f"write() argument must be str, not {type(text).__name__}")
-        if self.count < self.kept:
-            self.parts.append(text[: self.kept - self.count])
+        if self.count - self.begun < self.kept:
+            self.parts.append(text[: self.kept - (self.count - self.begun)])
         self.count += len(text)
         if self.count > self.limit:
             self.flood()
@@ -272,16 +349,8 @@ class Flood(KeyboardInterrupt):
     """More was printed than anybody reads: as if somebody had pressed Ctrl-C."""
 
 
-@contextmanager
-def listening(kept: int = 4_000, limit: int = 2_000_000) -> Iterator[Output]:
-    """Take what is printed inside the block."""
-
-    def flood() -> NoReturn:
-        raise Flood(f"more than {limit:,} characters")
-
-    output = Output(kept, limit, flood)
-    with redirect_stdout(output), redirect_stderr(output):
-        yield output
+def _flood() -> NoReturn:
+    raise Flood
 
 
 def _no_input(prompt: object = "") -> NoReturn:
@@ -289,8 +358,37 @@ def _no_input(prompt: object = "") -> NoReturn:
 
 
 @contextmanager
+def captured(output: Output) -> Iterator[None]:
+    """While the block runs, what is printed goes to `output`; nobody answers `input()` or looks at what is shown."""
+    streams = {name: getattr(sys, name) for name in ("stdin", "stdout", "stderr", "__stdout__", "__stderr__")}
+    functions = {name: vars(builtins).get(name) for name in ("input", "display", "get_ipython")}
+    sys.stdin = io.StringIO()
+    sys.stdout = sys.stderr = sys.__stdout__ = sys.__stderr__ = output  # type: ignore[assignment,misc]
+    builtins.input = _no_input
+    builtins.display = lambda *args, **options: None  # type: ignore[attr-defined]
+    builtins.get_ipython = lambda: Inert("IPython")  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        for name, value in streams.items():
+            setattr(sys, name, value)
+        for name, function in functions.items():
+            if function is None:
+                vars(builtins).pop(name, None)
+            else:
+                setattr(builtins, name, function)
+
+
+@contextmanager
 def room(output: Output, modules: Mapping[str, str], inert: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
     """The namespace of a submission and everything that it may expect around it. Afterwards all is as it was."""
+    with captured(output), _modules(modules, inert) as names:
+        yield names
+
+
+@contextmanager
+def _modules(modules: Mapping[str, str], inert: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """An empty module as `__main__`, and modules that exist as text or do nothing where others were."""
     shown_nowhere = InertModules([*InertModules().names, *inert])
     sources = MemoryImporter(modules)
 
@@ -303,16 +401,9 @@ def room(output: Output, modules: Mapping[str, str], inert: Sequence[str] = ()) 
     # to look at every module is to write to it (its count of references): in the sandbox, to copy some thousand pages
     names = there if set(there) <= {NAMESPACE, "__main__"} else [name for name in sys.modules if ours(name)]
     hidden = {name: sys.modules[name] for name in names}
-    streams = {name: getattr(sys, name) for name in ("stdin", "stdout", "stderr", "__stdout__", "__stderr__", "argv")}
-    functions = {name: vars(builtins).get(name) for name in ("input", "display", "get_ipython")}
     for name in hidden:
         del sys.modules[name]
-    sys.stdin = io.StringIO()
-    sys.stdout = sys.stderr = sys.__stdout__ = sys.__stderr__ = output  # type: ignore[assignment,misc]
-    sys.argv = [NAMESPACE]
-    builtins.input = _no_input
-    builtins.display = lambda *args, **options: None  # type: ignore[attr-defined]
-    builtins.get_ipython = lambda: Inert("IPython")  # type: ignore[attr-defined]
+    arguments, sys.argv = sys.argv, [NAMESPACE]
     shown_nowhere.install()
     sources.install()
     place = ModuleType(NAMESPACE)
@@ -325,13 +416,7 @@ def room(output: Output, modules: Mapping[str, str], inert: Sequence[str] = ()) 
         for name in [NAMESPACE, "__main__", *(name for name in later if ours(name))]:
             sys.modules.pop(name, None)
         sys.modules.update(hidden)
-        for name, value in streams.items():
-            setattr(sys, name, value)
-        for name, function in functions.items():
-            if function is None:
-                vars(builtins).pop(name, None)
-            else:
-                setattr(builtins, name, function)
+        sys.argv = arguments
 
 
 # ---- cells

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
 from typing import Any
 
 import torch
@@ -83,27 +78,3 @@ def noted(value: Any) -> Tensor | None:
     except (NotATensor, RuntimeError, OverflowError):
         pass
     return None
-
-
-class OutOfPatience(BaseException):
-    """It ran for too long. Not an Exception: no answer is to catch it by accident."""
-
-
-@contextmanager
-def patience(seconds: float) -> Iterator[None]:
-    """Raise `OutOfPatience` in the main thread when that much processor time is used up, and again as often as it is
-    caught; in other threads do nothing. It may come at the very end of the block, so whoever uses this expects it."""
-    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "SIGPROF"):
-        yield
-        return
-
-    def up(number: int, frame: FrameType | None) -> None:
-        raise OutOfPatience
-
-    before = signal.signal(signal.SIGPROF, up)
-    signal.setitimer(signal.ITIMER_PROF, seconds, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before)

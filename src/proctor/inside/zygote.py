@@ -131,7 +131,7 @@ def _prepare(
 
     from proctor.forbid import Family, replace
     from proctor.inside import harness, protocol, stub_modules
-    from proctor.inside.warmup import memory, rehearsal
+    from proctor.inside.warmup import rehearsal
 
     functions = cloudpickle.loads(probes)
     table = protocol.nested(*protocol.decode(draws, max_header=1 << 30, max_tensors=1 << 30))
@@ -196,8 +196,6 @@ def _prepare(
             rehearsal.rehearse(functions, table, bounds, stock["public_modules"], forbid, stock["rehearsal"])
             blocker.take_away(families)  # as it is when a child runs its cells
             stub_modules.forget()
-        if "large_pages" in boot["warm"]:
-            memory.use_large_pages()
         roof = highest()
         _settle(boot)
 
@@ -216,9 +214,7 @@ def _settle(boot: Mapping[str, Any]) -> None:
 
 
 def _tame(torch: Any) -> None:
-    """Calls that honest code may make and that cannot work here do nothing: compiling needs a place to write, a second
-    thread is refused."""
-    torch.compile = lambda model=None, **options: (lambda f: f) if model is None else model
+    """Calls that honest code may make and that cannot work here do nothing: a second thread is refused."""
     torch.set_num_threads = torch.set_num_interop_threads = lambda count: None
 
 

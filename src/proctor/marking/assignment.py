@@ -63,6 +63,8 @@ class Assignment:
         modules: full name -> text of what every submission may import and holds no answer.
         inert: modules of the course that can be imported and do nothing, such as its figures.
         rehearsal: code such as students write, run once before anybody's: what is slow the first time is then done.
+        own: every exercise of the course that code answers, asked or not, in order -> the file on this machine that has
+            the course's own answer.
     """
 
     title: str
@@ -71,6 +73,7 @@ class Assignment:
     modules: Mapping[str, str] = field(default_factory=dict)
     inert: tuple[str, ...] = ()
     rehearsal: str = ""
+    own: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def exercises(self) -> list[Question]:
@@ -93,6 +96,13 @@ class Assignment:
             for name, text in sheet.modules.items()
             if name not in sheet.earlier.values()
         }
+
+    def withheld(self, name: str) -> dict[tuple[str, str], str]:
+        """What an answer may not call where the course itself is at hand: its own version of the answer, and of what
+        comes after it; as `proctor.forbid.watch` takes it."""
+        names = list(self.own)
+        behind = names[names.index(name) :] if name in self.own else []
+        return {(self.own[other], other): f"the course's own {other}" for other in behind}
 
     @property
     def packages(self) -> frozenset[str]:

@@ -1,23 +1,27 @@
 """The runner without walls: a submission runs in this process, for whoever trusts its author: a self-check.
 
-It runs what the sandbox runs (`proctor.inside.running`), with the same set-up, the same imports and the same probes,
-so that both come to the same verdict. Its limit of time is one of patience, and it does not bound memory.
+It runs what the sandbox runs (`proctor.inside.running`), with the same set-up, the same imports, the same probes and
+the same limits, so that both come to the same verdict.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from typing import Any, NoReturn
 
+import torch
 from torch import Tensor
 
-from proctor.examining.patience import OutOfTime, at_most
 from proctor.forbid.replace import Blocker
 from proctor.inside.observe import Observation, describe
-from proctor.inside.running import Draws, Flood, Job, Loaded, Output, Probes, room, run_job
-from proctor.sandbox import Complete, Limits, Run, Stopped
+from proctor.inside.rlimits import WAITS, memory_limit
+from proctor.inside.running import Draws, Flood, Job, Loaded, Output, Probes, captured, out_of_memory, room, run_job
+from proctor.inside.time_limit import TimeLimit, time_limit
+from proctor.sandbox import Limits, Run, Stopped
+
+LOOPS = "A check takes a moment. If a loop is running there, look at what should end it."
 
 
 class InProcess:
@@ -26,72 +30,72 @@ class InProcess:
     Args:
         probes: exercise -> probe -> function.
         draws: gives the inputs of an exercise when they are first needed.
-        names: what is in the namespace before the first cell, such as that of a notebook.
-        patience: seconds by the clock that a probe, or loading the answers, may take.
+        limits: of each run.
     """
 
     def __init__(
-        self,
-        probes: Probes,
-        draws: Callable[[str], Mapping[str, Tensor]],
-        limits: Limits | None = None,
-        names: Mapping[str, Any] | None = None,
-        patience: float | None = None,
+        self, probes: Probes, draws: Callable[[str], Mapping[str, Tensor]], limits: Limits | None = None
     ) -> None:
-        self.probes, self.draws, self.names, self.patience = probes, draws, dict(names or {}), patience
-        self.limits = limits or Limits()
+        self.probes, self.draws, self.limits = probes, draws, limits or Limits()
         self._blocker = Blocker()
 
-    def run(
-        self,
-        job: Job,
-        draws: Draws | None = None,
-        *,
-        owner: object = None,
-        counts: bool = True,
-        teaches: bool = False,
-        complete: Complete | None = None,
-    ) -> Run:
-        """Run one submission and observe it. Only the job and the draws mean anything here."""
+    @contextmanager
+    def session(self) -> Iterator[InProcess]:
+        """All runs are in this process, whoever they belong to."""
+        yield self
+
+    def run(self, job: Job, draws: Draws | None = None) -> Run:
+        """Run one submission and observe it.
+
+        Raises:
+            KeyboardInterrupt: somebody at the keyboard had enough.
+        """
         run = Run()
         running = ["", ""]
+        limits = self.limits
         asked = {job.versions[name].exercise if name in job.versions else name for name in job.exercises}
         inputs = {name: self.draws(name) for name in asked} if draws is None else draws
-
-        def flood() -> NoReturn:
-            raise Flood
+        output = Output(limits.kept_output, limits.output_bytes)
 
         def loaded(found: Loaded) -> None:
             run.defined, run.cell_errors = tuple(found.defined), dict(found.errors)
             run.notes, run.called = tuple(found.notes), found.called
 
-        printed = [0]
-
         def begin(exercise: str, probe: str) -> None:
             running[:] = [exercise, probe]
-            printed[0] = len(output.text())
-            anew()
+            output.begin()
 
         def observed(seen: Observation) -> None:
-            text = output.text()[printed[0] :]
-            run.outcomes.setdefault(running[0], {})[running[1]] = replace(seen, printed=text) if text else seen
+            seen = replace(out_of_memory(seen, limits.memory_mb), printed=output.text())
+            run.outcomes.setdefault(running[0], {})[running[1]] = seen
 
-        output = Output(self.limits.kept_output, self.limits.output_bytes, flood)
+        def stopped(reason: str, sentence: str, error: BaseException, advice: str = "") -> Stopped:
+            raised = describe(error, implementation=job.objects.get(running[0]))
+            at = f", at {raised.where}" if raised.where else ""
+            return Stopped(reason, f"{sentence}{at}.", running[0], running[1], raised.line, advice)
+
         began = time.process_time()
         try:
-            with room(output, job.modules, job.inert) as names, at_most(self.patience) as anew:
-                names.update(self.names)
+            surroundings = captured(output) if job.objects else room(output, job.modules, job.inert)
+            with surroundings as names, self._confined():
+                names = job.namespace if names is None else names
                 run_job(job, self.probes, inputs, self._blocker, names, loaded, begin, observed, interruptible=True)
-        except Flood:
-            detail = f"The code printed more than {self.limits.output_bytes:,} characters."
-            run.stopped = Stopped("output", detail, running[0], running[1])
-        except OutOfTime as error:
-            where = describe(error)
-            detail = f"The code was still running after {self.patience:g} s{f', at {where.where}' * bool(where.where)}."
-            run.stopped = Stopped("time", detail, running[0], running[1], where.line)
-        run.output = output.text()
+        except Flood as error:
+            run.stopped = stopped("output", f"The code printed more than {limits.output_bytes:,} characters", error)
+        except TimeLimit as error:
+            run.stopped = stopped("time", f"The code was still running after {limits.seconds:g} s", error, LOOPS)
         run.seconds = time.process_time() - began
         return run
 
-    def dismiss(self) -> None:
-        """There is no process to let go."""
+    @contextmanager
+    def _confined(self) -> Iterator[None]:
+        """One thread, as in the sandbox, and its limits of time and memory."""
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)
+        # a graphics card is mapped as a whole, which says nothing of what is used
+        memory = nullcontext() if torch.cuda.is_available() else memory_limit(self.limits.memory_mb)
+        try:
+            with memory, time_limit(self.limits.seconds, WAITS * self.limits.seconds):
+                yield
+        finally:
+            torch.set_num_threads(threads)

@@ -1,18 +1,28 @@
-"""The search for the line of mistakes without a name, in a submission that was marked: edited answers run where the
-student's own would, and cost no points."""
+"""The search for the line of mistakes without a name, in a submission that was marked. Edited answers cost no points,
+and run behind walls: an edit can do what nobody meant, such as delete other files than the student's code would."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 
-from proctor.inside.running import Version
+from proctor.examining.compare import Known
+from proctor.examining.diagnose import Examiner
+from proctor.examining.result import Result
+from proctor.inside.observe import Observation
+from proctor.inside.running import Job, Version
 from proctor.locate.search import Budget, Cells, Seen
 from proctor.locate.where import Answer, Rights, Text, lacks_a_line, located
-from proctor.marking.submission_marker import Circumstances, SubmissionMarker
+from proctor.marking.submission_marker import Circumstances, Session, SubmissionMarker
 
 MOST_STOPS = 3  # of one batch: a version that ends its process is passed over
 PER_SUBMISSION = 60.0  # seconds of processor time
+
+Elsewhere = Callable[[str, Job], AbstractContextManager[Session] | None]
+
+
+def nothing(tried: int) -> None: ...
 
 
 @dataclass
@@ -24,26 +34,44 @@ class Locating:
         seconds: of processor time for one answer.
         reveal: keep the edits, for authors.
         rights: what right solutions are and do, computed once for a class.
+        elsewhere: gives the session in which the edited answers to an exercise run, if that is not where the answers
+            do, from the job that they are edited from; none if there is no place for them.
+        tell: hears how many edits were tried so far.
     """
 
     candidates: int = 1000
     seconds: float = 20.0
     reveal: bool = False
     rights: Rights = field(default_factory=Rights)
+    elsewhere: Elsewhere | None = None
+    tell: Callable[[int], None] = nothing
 
     def locate(self, marker: SubmissionMarker) -> None:
-        """Add the line to every result that has no name, and none yet, and whose line is found."""
+        """Add the line to every result that has no name, and none yet, and whose line is found. A search that fails
+        costs no verdict."""
         left = PER_SUBMISSION
-        for name, (given, seen) in list(marker.seen.items()):
-            if left <= 0 or not lacks_a_line(marker.results[name]):
-                continue
-            budget = Budget(self.candidates, min(self.seconds, left))
-            bench = MarkerBench(marker, given, name, budget)
-            answer = Answer(seen, editable(marker, given, name))
-            marker.results[name] = located(
-                marker.results[name], marker.examiners[name], answer, bench, budget, self.rights, self.reveal
-            )
-            left -= budget.used
+        for name in list(marker.seen):
+            if left > 0 and lacks_a_line(marker.results[name]):
+                budget = Budget(self.candidates, min(self.seconds, left), self.tell)
+                with suppress(Exception):
+                    marker.results[name] = self._located(marker, name, budget)
+                left -= budget.used
+
+    def _located(self, marker: SubmissionMarker, name: str, budget: Budget) -> Result:
+        given, seen = marker.seen[name]
+        result, examiner = marker.results[name], marker.examiners[name]
+        answer = Answer(seen, editable(marker, given, name))
+        if not answer.texts:
+            return result
+        job = marker.job_of_text(given, [name])
+        place = nullcontext(marker.session) if self.elsewhere is None else self.elsewhere(name, job)
+        if place is None:
+            return result
+        with place as session:
+            bench = MarkerBench(session, job, examiner, budget, sends_inputs=self.elsewhere is not None)
+            if self.elsewhere is not None and not bench.reproduces(seen):
+                return result
+            return located(result, examiner, answer, bench, budget, self.rights, self.reveal)
 
 
 def editable(marker: SubmissionMarker, given: Circumstances, name: str) -> dict[str, Text]:
@@ -53,7 +81,9 @@ def editable(marker: SubmissionMarker, given: Circumstances, name: str) -> dict[
     right = {other for other, result in marker.results.items() if result.state == "passed"} | set(given.parts)
     found: dict[str, Text] = {}
     groups = sorted(slice_.labelled().items(), key=lambda item: name not in item[1][-1].binds)
-    place = groups[0][1][-1].place if groups else ""
+    if not groups or not any(name in d.binds for d in groups[0][1]):
+        return {}  # an object whose text is a part of something else
+    place = groups[0][1][-1].place
     for label, definitions in groups:
         binds = frozenset().union(*(d.binds for d in definitions))
         if not any(d.is_import for d in definitions) and (name in binds or not binds & right):
@@ -64,24 +94,31 @@ def editable(marker: SubmissionMarker, given: Circumstances, name: str) -> dict[
 
 @dataclass
 class MarkerBench:
-    """Runs versions of one answer as the answer itself ran."""
+    """Runs versions of one answer as the answer itself ran.
 
-    marker: SubmissionMarker
-    given: Circumstances
-    name: str
+    Args:
+        job: with the text that they are versions of.
+        sends_inputs: whoever runs them has no inputs.
+    """
+
+    session: Session
+    job: Job
+    examiner: Examiner
     budget: Budget
+    sends_inputs: bool = False
 
     def run(
         self, versions: Sequence[Cells], probes: Sequence[str], *, again: bool = False, watched: bool = False
     ) -> list[Seen]:
-        examiner = self.marker.examiners[self.name]
-        draws = {self.name: examiner.other_inputs.draws} if again else None
-        left = {f"{self.name} #{i}": Version(self.name, cells, watched) for i, cells in enumerate(versions)}
-        outcomes: dict[str, Mapping[str, object]] = {key: {} for key in left}
-        job = self.marker.job(self.given, [self.name])
+        """See `proctor.locate.search.Bench`."""
+        name = self.examiner.exercise.name
+        examiner = self.examiner.other_inputs if again else self.examiner
+        draws = {name: examiner.draws} if again or self.sends_inputs else None
+        left = {f"{name} #{i}": Version(name, cells, watched) for i, cells in enumerate(versions)}
+        outcomes: dict[str, Mapping[str, Observation]] = {key: {} for key in left}
         for _ in range(MOST_STOPS + 1):
-            batch = replace(job, exercises={key: list(probes) for key in left}, versions=left)
-            run = self.marker.runner.run(batch, draws)  # never kept: it has seen parts of the reference
+            batch = replace(self.job, exercises={key: list(probes) for key in left}, versions=left)
+            run = self.session.run(batch, draws)
             self.budget.used += run.seconds
             outcomes |= run.outcomes
             order = list(left)
@@ -91,4 +128,9 @@ class MarkerBench:
             left = {key: left[key] for key in behind}
             if not left:
                 break
-        return [outcomes[f"{self.name} #{i}"] for i in range(len(versions))]  # type: ignore[misc]
+        return [outcomes[f"{name} #{i}"] for i in range(len(versions))]
+
+    def reproduces(self, seen: Seen) -> bool:
+        """Does the text, unedited, do here what was seen of the answer? Else an edit of it says nothing."""
+        (again,) = self.run([{}], list(self.examiner.exercise.probes))
+        return again.keys() == seen.keys() and all(Known(seen[name]).same(Known(again[name])) for name in seen)

@@ -1,48 +1,64 @@
 """One submission while it is marked: which answers run together, which run again, and what comes of it.
 
-All answers of a file run together. Four things lead to another run: answers that import parts of the course (each
-sheet may import other ones), code that was stopped (the answers behind it still get their turn), an answer that is
+All answers of a file run together. Five things lead to another run: answers that import parts of the course (each
+sheet may import other ones), code that was stopped (the answers behind it still get their turn), an answer that met a
+limit after others of its run had used a part of it (it runs again alone: limits are per answer), an answer that is
 not right while a part that it builds on is not either (it runs again with the reference's part, so that an earlier
 mistake costs nothing later), and a mistake that was recognised (it is named only if it shows on other inputs, too).
 Answers whose mistake has no name are edited and run again to find its line (`proctor.locate`), if that is asked for.
 
-Who runs the answers is the runner's business: a sandbox, or this process.
+Who runs the answers is the runner's business: a sandbox, or this process. An answer may be text in a file, or an object
+of this process (`proctor.marking.live`).
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from time import monotonic
 from typing import Protocol
 
 from proctor.examining.diagnose import Examiner
 from proctor.examining.exercise import Question
-from proctor.examining.result import Explanation, Result, State
+from proctor.examining.result import Result
 from proctor.examining.weights import Weigher
 from proctor.forbid import Family
 from proctor.forbid.scan import hidden_calls
 from proctor.inside.observe import Observation
 from proctor.inside.rlimits import WAITS
 from proctor.inside.running import Cell, Draws, Job
+from proctor.marking import verdicts
 from proctor.marking.answers import Answers, Slice
 from proctor.marking.assignment import Assignment, ExerciseSheet
 from proctor.marking.extraction import extract_all
+from proctor.marking.live import LiveAnswers
 from proctor.marking.submissions import WEIGHTS, File
+from proctor.marking.verdicts import in_steps
 from proctor.marking.weighing import unasked, weigh
-from proctor.sandbox import Complete, Limits, Run, Stopped
+from proctor.sandbox import Limits, Run, Stopped
 
-# What one submission may use in all its runs together, in time limits of one: processor time, and time by the
-# clock, however it is spent. What is left then is not tried.
-PATIENCE = 4
-PATIENCE_BY_CLOCK = 2 * WAITS
-OUT_OF_PATIENCE = "This was not tried: other answers of this submission used up its time."
+# What one submission may use in all its runs together, in time limits of one answer: by answers that were stopped for
+# their time, and by the clock, however it is spent. What is left then is not tried.
+MOST_STOPPED = 4
+MOST_BY_CLOCK = 5 * WAITS
+SHARED = ("time", "output", "memory")  # what others of a run may have used up
+NOT_TRIED = "This was not tried: other answers of this submission used up its time."
 MOST_CODE = 30_000  # characters that are kept for the comparison with others
 
 Modules = Mapping[str, str]
+
+
+class Session(Protocol):
+    """The runs of one submission, one after the other."""
+
+    def run(self, job: Job, draws: Draws | None = None) -> Run:
+        """Run answers and observe them.
+
+        Args:
+            draws: other inputs than usual. What is seen on them earns no points.
+        """
+        ...
 
 
 class Runner(Protocol):
@@ -50,18 +66,7 @@ class Runner(Protocol):
 
     limits: Limits
 
-    def run(
-        self,
-        job: Job,
-        draws: Draws | None = None,
-        *,
-        owner: object = None,
-        counts: bool = True,
-        teaches: bool = False,
-        complete: Complete | None = None,
-    ) -> Run: ...
-
-    def dismiss(self) -> None: ...
+    def session(self) -> AbstractContextManager[Session]: ...
 
 
 @dataclass(frozen=True)
@@ -71,6 +76,23 @@ class Circumstances:
     file: int
     modules: Modules = field(default_factory=dict)
     parts: Modules = field(default_factory=dict)
+
+
+@dataclass
+class Spent:
+    """Seconds that a submission has used.
+
+    Args:
+        stopped: processor time of answers that were stopped for it.
+        by_clock: of all runs.
+    """
+
+    stopped: float = 0.0
+    by_clock: float = 0.0
+
+    def all(self, limit: float) -> bool:
+        """Is there nothing left, where one answer may take so many seconds?"""
+        return self.stopped >= MOST_STOPPED * limit or self.by_clock >= MOST_BY_CLOCK * limit
 
 
 @dataclass
@@ -86,16 +108,19 @@ class SubmissionMarker:
     slices: dict[tuple[int, tuple[str, ...]], Slice] = field(default_factory=dict)
     locator: Locator | None = None
     seen: dict[str, tuple[Circumstances, Mapping[str, Observation]]] = field(default_factory=dict)
-    early: dict[str, tuple[Run, Result]] = field(default_factory=dict)  # in which run; not judged yet
-    used: float = 0.0  # processor time of all runs
-    used_by_clock: float = 0.0
+    spent: Spent = field(default_factory=Spent)
+    session: Session = field(init=False)
 
     def mark(self) -> None:
         """Fill in the results of all exercises."""
+        with self.runner.session() as self.session:
+            self._mark()
+
+    def _mark(self) -> None:
         for exercise in self.assignment.of_code:
             file = self.answers.file_index(exercise.name)
             if file is None:
-                self.results[exercise.name] = self._absent(exercise.name)
+                self.results[exercise.name] = verdicts.absent(self.examiners[exercise.name], self.answers.problems)
             else:
                 self.file_of[exercise.name] = file
         course = self.assignment.packages
@@ -135,7 +160,7 @@ class SubmissionMarker:
         """Mark answers of one file together, but for those that build on one that was stopped."""
         left = self._by_what_they_forbid(names)
         while left := [name for name in left if not self._builds_on_a_stop(given, name)]:
-            run = self._run(given, left, complete=partial(self._examine_early, given))
+            run = self._run(given, left)
             stopped = run.stopped
             # while loading: only one of them may be to blame, or may not call what another may
             if len(left) > 1 and (run.called or (stopped is not None and not stopped.exercise)):
@@ -150,7 +175,11 @@ class SubmissionMarker:
             finished = left[: left.index(to_blame)]
             for name in finished:
                 self._judge(name, given, run, 0.0)
-            self._judge(to_blame, given, run, run.seconds, stopped)
+            if finished and stopped.reason in SHARED:
+                self._run_together(given, [to_blame])
+            else:
+                self.spent.stopped += run.seconds if stopped.reason == "time" else 0.0
+                self._judge(to_blame, given, run, run.seconds, stopped)
             left = left[len(finished) + 1 :]
 
     def _by_what_they_forbid(self, names: Sequence[str]) -> list[str]:
@@ -192,13 +221,15 @@ class SubmissionMarker:
             return {}
         known = dict.fromkeys(sheet.before(name), sheet.module) | dict(sheet.earlier)
         file = self.file_of[name]
-        used = sorted(self.slice(file, name).needs & known.keys())
+        slice_ = self.slice(file, name)
+        used = sorted((slice_.needs | imported_within(slice_, self.assignment.packages)) & known.keys())
         return {part: known[part] for part in used if not self._is_right(file, part, sheet)}
 
     def _is_right(self, file: int, part: str, sheet: ExerciseSheet) -> bool:
         """Is this part, as the file has it, right: imported from where it can be, or made there and passed?"""
         if not self.answers.makes(file, part):
-            withheld = self.slice(file, part).imports(sheet.module)  # a module that holds answers which are asked for
+            # what this sheet asks for cannot be imported from the course
+            withheld = part in sheet.names and any(map(self.slice(file, part).imports, self.assignment.packages))
             return self.answers.binds(file, part) and not withheld
         return self.file_of.get(part) == file and part in self.results and self.results[part].state == "passed"
 
@@ -214,24 +245,13 @@ class SubmissionMarker:
         given: Circumstances,
         names: Sequence[str],
         draws: Draws | None = None,
-        complete: Complete | None = None,
         probes: Mapping[str, Sequence[str]] | None = None,
     ) -> Run:
-        limit = self.runner.limits.seconds
-        if self.used >= PATIENCE * limit or self.used_by_clock >= PATIENCE_BY_CLOCK * limit:
-            return Run(stopped=Stopped("time", OUT_OF_PATIENCE))
+        if self.spent.all(self.runner.limits.seconds):
+            return Run(stopped=Stopped("time", NOT_TRIED))
         began = monotonic()
-        # on other inputs only a name is confirmed
-        run = self.runner.run(
-            self.job(given, names, probes),
-            draws,
-            owner=self,
-            counts=draws is None,
-            teaches=bool(given.modules),
-            complete=complete,
-        )
-        self.used += run.seconds
-        self.used_by_clock += monotonic() - began
+        run = self.session.run(self.job(given, names, probes), draws)
+        self.spent.by_clock += monotonic() - began
         return run
 
     def job(self, given: Circumstances, names: Sequence[str], probes: Mapping[str, Sequence[str]] | None = None) -> Job:
@@ -240,15 +260,34 @@ class SubmissionMarker:
         Args:
             probes: exercise -> those that are asked for, if not all.
         """
+        if not isinstance(self.answers, LiveAnswers):
+            return self.job_of_text(given, names, probes)
+        return Job(
+            exercises=probes or self._all_probes(names),
+            forbid={name: self.examiners[name].exercise.forbid for name in names},
+            stand_ins=given.parts,
+            objects=self.answers.objects,
+            namespace=self.answers.namespace,
+            withheld=self.answers.withheld,
+        )
+
+    def job_of_text(
+        self, given: Circumstances, names: Sequence[str], probes: Mapping[str, Sequence[str]] | None = None
+    ) -> Job:
+        """The same for answers as text, which those that are objects have as well."""
         slice_ = self.slice(given.file, *names)
         return Job(
             cells=[Cell("setup", self.assignment.setup), *slice_.cells()],
-            exercises=probes or {name: list(self.examiners[name].exercise.probes) for name in names},
+            exercises=probes or self._all_probes(names),
             forbid={name: self.examiners[name].exercise.forbid for name in names},
             modules={**self.assignment.modules, **self._their_modules(slice_), **given.modules},
             inert=self.assignment.inert,
             stand_ins=given.parts,
+            holds_reference=bool(given.modules),
         )
+
+    def _all_probes(self, names: Sequence[str]) -> dict[str, list[str]]:
+        return {name: list(self.examiners[name].exercise.probes) for name in names}
 
     def _their_modules(self, slice_: Slice) -> Modules:
         """Files of the student that can be imported: none that is called like a package of the course."""
@@ -279,84 +318,27 @@ class SubmissionMarker:
         try:
             self.results[name] = self._verdict(name, given, run, seconds, stopped)
         except Exception as error:  # ours, not theirs: theirs is in the observations
-            why = Explanation(
-                f"The check itself failed ({type(error).__name__}: {error}). This is our fault, not yours."
-            )
-            count = len(self.examiners[name].exercise.counted())
-            self.results[name] = Result(name, "fault", 0.0, 0, count, explanations=(why,), seconds=seconds)
+            self.results[name] = verdicts.fault(self.examiners[name], error, seconds)
 
     def _verdict(self, name: str, given: Circumstances, run: Run, seconds: float, stopped: Stopped | None) -> Result:
         examiner = self.examiners[name]
         seen: Mapping[str, Observation] = run.outcomes.get(name, {})
-        hidden = hidden_calls(self.slice(given.file, name).definitions, examiner.exercise.forbid)
-        called = (*run.called, *hidden)
+        slice_ = self.slice(given.file, name)
+        called = (*run.called, *hidden_calls(slice_.definitions, examiner.exercise.forbid))
         if stopped is None and name not in run.defined and not called:
-            return self._undefined(name, run, seconds)
+            return verdicts.undefined(examiner, slice_, run, seconds)
         if called:
             seen = {probe: replace(o, called=(*o.called, *called)) for probe, o in seen.items()}
             seen = seen or {"while loading": Observation(None, called=called)}
-        early_run, early = self.early.pop(name, (None, None))
-        if early is not None and early_run is run and not called:
-            result = replace(early, seconds=seconds)
-        else:
-            result = examiner.verdict(seen, seconds, begun=self._begun(name, given.file))
+        result = examiner.verdict(seen, seconds, begun=self._begun(name, given.file))
         if stopped is None or result.state == "passed":
             self.seen[name] = given, seen
             return result
-        probe = examiner.exercise.probes.get(stopped.probe)
-        where = f"It was looked at on {probe.situation}." if probe else "" if seen else "It had not been called yet."
-        why = Explanation(stopped.detail.replace("The code", "Your code", 1), where)
-        return replace(
-            result,
-            state="stopped",
-            misconceptions=(),
-            explanations=(why,),
-            situation="",
-            evidence=(),
-            help="located" if stopped.line else None,
-            line=stopped.line,
-        )
-
-    def _examine_early(self, given: Circumstances, run: Run, name: str) -> None:
-        """Examine an answer while the others of its run still run, on another core. It saves a twentieth of a class's
-        time."""
-        with suppress(Exception):  # it will be told when the run has ended
-            begun = self._begun(name, given.file)
-            self.early[name] = run, self.examiners[name].verdict(run.outcomes[name], begun=begun)
+        return verdicts.stopped(examiner, result, stopped, seen)
 
     def _begun(self, name: str, file: int) -> bool:
         """Is there more than the stub?"""
         return any(name in d.binds and not d.is_stub and not d.is_import for d in self.slice(file, name).definitions)
-
-    def _absent(self, name: str) -> Result:
-        """No readable file defines it."""
-        spoiled = [problem.sentence for problem in self.answers.problems if problem.mentions(name)]
-        if spoiled:
-            return self._nothing(name, "stopped", Explanation(" ".join(spoiled)))
-        return self._nothing(name, "not_started")  # a file that could not be read is told once, beside the results
-
-    def _undefined(self, name: str, run: Run, seconds: float) -> Result:
-        """A file has it, but running its definition left nothing that can be called."""
-        labels = [cell.label for cell in self.slice(self.file_of[name], name).cells()]
-        failed = [label for label in labels if label in run.cell_errors]
-        if not failed:
-            why = Explanation(f"`{name}` is not something that can be called.")
-            return self._nothing(name, "stopped", why, seconds, evidence=run.notes[:3])
-        error = run.cell_errors[failed[-1]]
-        why = Explanation(f"Your code raised {error.kind} while {name} was being defined.")
-        return self._nothing(name, "stopped", why, seconds, evidence=(f"{error} ({error.where or failed[-1]})",))
-
-    def _nothing(
-        self,
-        name: str,
-        state: State,
-        why: Explanation | None = None,
-        seconds: float = 0.0,
-        evidence: tuple[str, ...] = (),
-    ) -> Result:
-        """The result of an answer of which nothing was seen."""
-        unseen = self.examiners[name].verdict({}, seconds)
-        return replace(unseen, state=state, explanations=(why,) if why else (), situation="", evidence=evidence)
 
 
 class Locator(Protocol):
@@ -377,7 +359,6 @@ def mark_submission(
     answers = Answers(extract_all([file for file in files if file.suffix != WEIGHTS]))
     marker = SubmissionMarker(assignment, examiners, runner, answers, locator=locator)
     marker.mark()
-    runner.dismiss()
     weighed = {name: weigh(weigher, files) for name, weigher in (weighers or {}).items()}
     results = [{**marker.results, **weighed}[exercise.name] for exercise in assignment.exercises]
     notes = [problem.sentence for problem in answers.problems] + unasked(files, list((weighers or {}).values()))
@@ -386,9 +367,7 @@ def mark_submission(
     return results, notes, marker.code()
 
 
-def in_steps(seconds: float, limit: float) -> float:
-    """The processor time of an answer, rounded down to quarters of the limit.
-
-    Finer would be noise: two runs of one class are to give the same files, on a busy machine too.
-    """
-    return limit / 4 * min(math.floor(4 * seconds / limit), 4)
+def imported_within(slice_: Slice, packages: Iterable[str]) -> set[str]:
+    """The names that functions import from these packages when they are called."""
+    imports = [found for d in slice_.definitions if not d.is_import for found in d.imports]
+    return {name for module, names in imports if module.partition(".")[0] in packages for name in names or ()}

@@ -57,12 +57,11 @@ from proctor.sandbox.launch import Fault
 from proctor.sandbox.tiers import TIERS, Refused, choose, describe
 
 if TYPE_CHECKING:
-    from proctor.sandbox.run import Complete, Run, Stopped
+    from proctor.sandbox.run import Run, Stopped
     from proctor.sandbox.sandbox import Sandbox
 
 __all__ = [
     "TIERS",
-    "Complete",
     "Fault",
     "Limits",
     "Refused",
@@ -72,7 +71,7 @@ __all__ = [
     "choose",
     "describe",
 ]
-HOMES = {"Complete": "run", "Run": "run", "Stopped": "run", "Sandbox": "sandbox"}
+HOMES = {"Run": "run", "Stopped": "run", "Sandbox": "sandbox"}
 
 
 def __getattr__(name: str) -> Any:  # a zygote can be begun before torch is here

@@ -5,7 +5,7 @@ Guarantees: only exercises and probes that were asked for get in, each once; tex
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -27,6 +27,7 @@ class Stopped:
         detail: one sentence for an instructor. It may hold hostile text: escape it where it is shown.
         exercise, probe: what was running; empty if the submission was still being loaded.
         line: the student's line that was running, where that is known.
+        advice: what to do, for somebody at a keyboard.
     """
 
     reason: str
@@ -34,6 +35,7 @@ class Stopped:
     exercise: str = ""
     probe: str = ""
     line: int | None = None
+    advice: str = ""
 
 
 @dataclass
@@ -65,9 +67,6 @@ class Run:
         seen = self.outcomes
         values = (seen.get(name, {}).get(probe) for name, probes in asked.items() for probe in probes)
         return self.stopped is None and not self.cell_errors and all(v and v.values is not None for v in values)
-
-
-Complete = Callable[[Run, str], None]  # hears of each exercise whose last probe was seen, while others still run
 
 
 def parse_begin(payload: bytes, asked: Mapping[str, Sequence[str]]) -> tuple[str, str]:

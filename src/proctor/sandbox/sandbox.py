@@ -28,7 +28,7 @@ from proctor.inside.running import Draws, Job
 from proctor.sandbox import visible_files
 from proctor.sandbox.launch import Fault, Stock, Walls, Zygote, launch
 from proctor.sandbox.reader import Ended, Late, Reader
-from proctor.sandbox.run import Complete, Run, Stopped, parse_begin, take_definitions, take_observation
+from proctor.sandbox.run import Run, Stopped, parse_begin, take_definitions, take_observation
 from proctor.sandbox.tiers import choose
 
 GRACE = 3.0  # seconds in which a process that closed its channel should be gone, on a busy machine too
@@ -51,14 +51,14 @@ class Child:
 
     Args:
         channels: where it listens, one for each time.
-        owner: for whom it is kept.
+        session: for which it is kept.
         taught: a run in it held parts of the reference.
         seconds: processor time of its runs so far.
         greeted: it has said that it is confined.
     """
 
     channels: list[socket.socket]
-    owner: object = None
+    session: Session | None = None
     taught: bool = False
     seconds: float = 0.0
     greeted: bool = False
@@ -75,8 +75,28 @@ class Order:
     job: bytes
     asked: Asked
     seconds: float
-    teaches: bool
-    complete: Complete | None
+    holds_reference: bool
+
+
+class Session:
+    """The runs of one submission, which may share a process: there the next takes a third of the time.
+
+    What earns points is never asked of a process that was taught something: one in which a run held parts of the
+    reference. A run on other inputs earns none; it only confirms what was seen.
+    """
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._sandbox = sandbox
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self._sandbox.dismiss()
+
+    def run(self, job: Job, draws: Draws | None = None) -> Run:
+        """See `Sandbox.run`. Edited answers have a process of their own."""
+        return self._sandbox.run(job, draws, session=None if job.versions else self)
 
 
 class Sandbox:
@@ -143,6 +163,10 @@ class Sandbox:
         if zygote is not None:
             zygote.end()
 
+    def session(self) -> Session:
+        """For the runs of one submission."""
+        return Session(self)
+
     def dismiss(self) -> None:
         """Let the process go that was kept, if one was."""
         if self._child is None:
@@ -163,22 +187,15 @@ class Sandbox:
         draws: Draws | None = None,
         *,
         seconds: float | None = None,
-        owner: object = None,
-        counts: bool = True,
-        teaches: bool = False,
-        complete: Complete | None = None,
+        session: Session | None = None,
     ) -> Run:
-        """Run one submission and observe it, in a process of its own.
+        """Run one submission and observe it, in a process of its own, or in one that was kept for its session.
 
         Args:
             job: what to run.
             draws: inputs for this run, if not those of the sandbox.
             seconds: for this run, if not those of the limits; no more than theirs.
-            owner: whose run this is, if there may be several. The process is kept for the next of the same owner, until
-                another's or `dismiss`: there it takes place in a third of the time.
-            counts: points depend on it. So it is never in a process that was taught something.
-            teaches: it holds parts of the reference, from which a submission could learn how to answer the next.
-            complete: hears of each exercise whose last probe was seen, while the others still run.
+            session: which it belongs to. The process is kept for the next run of the same session.
 
         Raises:
             Fault: the sandbox itself does not work; nothing is known about the submission.
@@ -188,11 +205,11 @@ class Sandbox:
             return Run(stopped=Stopped("size", detail))
         seconds = min(seconds or self.limits.seconds, self.limits.seconds)
         asked = {name: list(probes) for name, probes in job.exercises.items()}
-        order = Order(pack_job(job, draws), asked, seconds, teaches, complete)
+        order = Order(pack_job(job, draws), asked, seconds, job.holds_reference)
         kept = self._child
-        if kept is None or owner is None or kept.owner is not owner or (counts and kept.taught):
-            return self._run_in_new(order, owner)
-        return self._run_in_kept(order, kept) or self._run_in_new(order, owner)
+        if kept is None or session is None or kept.session is not session or (draws is None and kept.taught):
+            return self._run_in_new(order, session)
+        return self._run_in_kept(order, kept) or self._run_in_new(order, session)
 
     def _run_in_kept(self, order: Order, kept: Child) -> Run | None:
         """In the process that was kept. None if what was left in it may have spoiled this."""
@@ -204,11 +221,11 @@ class Sandbox:
         late = run.stopped is not None and run.stopped.reason == "time"
         return run if late or run.went_well(order.asked) else None
 
-    def _run_in_new(self, order: Order, owner: object) -> Run:
+    def _run_in_new(self, order: Order, session: Session | None) -> Run:
         """In a new process. If the sandbox ends, that need not be this submission's doing: it gets a second one."""
         for _ in range(2):
             try:
-                self._child = self._new_child(owner)
+                self._child = self._new_child(session)
                 return self._ask(self._child, order)
             except _ZygoteGone:
                 self.close()
@@ -227,11 +244,11 @@ class Sandbox:
         if self._zygote is None:
             self._zygote = launch(self._walls, self._stock)
 
-    def _new_child(self, owner: object) -> Child:
+    def _new_child(self, session: Session | None) -> Child:
         """A new process, which makes itself ready and waits for a job."""
         self._ready()
         pairs = [socket.socketpair() for _ in range(frames.TIMES)]
-        child = Child([ours for ours, _ in pairs], owner)
+        child = Child([ours for ours, _ in pairs], session)
         try:
             self._command(frames.RUN, [theirs.fileno() for _, theirs in pairs])
         except _ZygoteGone:
@@ -258,10 +275,10 @@ class Sandbox:
         """One run in this process, and what becomes of the process afterwards."""
         with child.channels.pop(0) as channel:
             run = self._converse(channel, order, greeting=not child.greeted)
-        child.greeted, child.taught = True, child.taught or order.teaches
+        child.greeted, child.taught = True, child.taught or order.holds_reference
         child.seconds += run.seconds
         quick = child.seconds < KEPT * self.limits.seconds
-        kept = child.owner is not None and child.channels and quick and "kept" in self._walls.warm
+        kept = child.session is not None and child.channels and quick and "kept" in self._walls.warm
         if run.stopped is not None or not kept:
             self.dismiss()
         return run
@@ -312,9 +329,7 @@ class Sandbox:
                 reader.running = parse_begin(payload, order.asked)
             elif kind == frames.OBSERVED:
                 take_observation(payload, reader.running, run)
-                exercise, reader.running = reader.running[0], ("", "")
-                if order.complete is not None and len(run.outcomes[exercise]) == len(order.asked[exercise]):
-                    order.complete(run, exercise)
+                reader.running = ("", "")
             elif kind == frames.OUTPUT:
                 printed = frames.from_json(payload)
                 run.output = clean(printed.get("text"), self.limits.kept_output)

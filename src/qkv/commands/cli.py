@@ -14,6 +14,7 @@ from typing import Any
 
 import click
 
+from proctor.inside.rlimits import Limits
 from proctor.marking.submissions import SUFFIXES
 from qkv import __version__
 
@@ -179,12 +180,16 @@ ROSTER_HELP = "A CSV file with the columns folder,id,name (and login,email): who
 @click.option(
     "--timeout",
     type=Seconds(min=0, min_open=True, max=86_400),
-    default=30.0,
+    default=Limits.seconds,
     show_default=True,
-    help="Seconds of processor time for the answers of one file (by the clock, four times as many).",
+    help="Seconds of processor time for one answer (by the clock, four times as many).",
 )
 @click.option(
-    "--memory", type=click.IntRange(64, 2**20), default=2048, show_default=True, help="Megabytes that they may use."
+    "--memory",
+    type=click.IntRange(64, 2**20),
+    default=Limits.memory_mb,
+    show_default=True,
+    help="Megabytes that it may use.",
 )
 @click.option("--exercises", metavar="A,B", help="Grade these only: exercises by name, chapters by stem.")
 @click.option("--seed", type=int, help="The same seed gives the same grades; inputs are fresh each run without one.")
@@ -209,7 +214,6 @@ def grade(
     if scheduler and engine != "dask":
         raise click.UsageError("--scheduler is the address of a Dask cluster: add --engine dask.")
     if engine == "local":
-        from proctor.sandbox import Limits
         from qkv.commands.early import begin_sandbox
 
         begin_sandbox(Limits(seconds=timeout, memory_mb=memory), trust_submissions)

@@ -2,42 +2,33 @@
 
 from __future__ import annotations
 
-import inspect
-import linecache
 import re
 import sys
-import textwrap
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from types import CodeType
 from typing import Any
 
 from proctor import Examiner, Exercise, Result, Weigher
 from proctor.examining.exercise import Question
-from proctor.examining.patience import SECONDS, OutOfTime
 from proctor.examining.result import IN_WORDS, STATES, Explanation
-from proctor.forbid.scan import hidden_calls
-from proctor.inside.observe import Observation, describe, file_of
-from proctor.inside.running import Flood
+from proctor.inside.observe import describe
 from proctor.marking.answers import Answers
-from proctor.marking.extraction import Problem, definitions_in, extract
-from proctor.marking.in_process import InProcess
-from proctor.marking.locating import Locating
-from proctor.marking.submission_marker import SubmissionMarker
+from proctor.marking.extraction import Problem, extract
+from proctor.marking.in_process import LOOPS, InProcess
+from proctor.marking.live import LiveAnswers
+from proctor.marking.submission_marker import Locator, SubmissionMarker
 from proctor.marking.submissions import WEIGHTS, read
 from proctor.marking.weighing import answers_exercise, unasked, weigh
 from proctor.report import terminal
-from proctor.source.statements import Statement as Definition
+from proctor.sandbox import Limits
 from qkv import exercises
 from qkv.assignments import assignment
-from qkv.notebook import kernel, machine, places, progress
+from qkv.notebook import kernel, machine, places, progress, search
 from qkv.notebook.cases import case_of
-from qkv.notebook.locating import with_line
 
 SMALL_WORDS = frozenset(
     re.findall(
@@ -46,7 +37,8 @@ SMALL_WORDS = frozenset(
         "have than them then they when into only same should would could there where more",
     )
 )
-LOOPS = "A check takes a moment. If a loop is running there, look at what should end it."
+LIMITS = Limits()  # of one answer, as in a graded run
+SEARCH = 2.0  # seconds of processor time for the line of a mistake, in a notebook: somebody waits
 
 kernel.attend()
 
@@ -116,30 +108,48 @@ def not_examined(exercise: Exercise, why: Explanation, line: int | None = None) 
     return Result(exercise.name, "stopped", 0.0, 0, probes, explanations=(why,), help=helped, line=line)
 
 
-def check_named(name: str, answer: Callable[..., Any], seconds: float | None = SECONDS) -> Result:
-    """Check an answer that may go by another name, such as a lambda.
-
-    Args:
-        seconds: that one probe may take.
-    """
+def check_named(name: str, answer: Callable[..., Any]) -> Result:
+    """Check an answer that may go by another name, such as a lambda."""
     examiner = _examiner(exercises.get_code(name).name)
     started = time.perf_counter()
+    shown = search.Progress()
+    marker = live_marker(name, answer, examiner, search.locating(shown, candidates=10_000, seconds=SEARCH))
     try:
-        result = judged(name, answer, examiner, seconds)
-        with suppress(Exception):  # a search for the line that fails must not cost the verdict
-            result = with_line(result, answer, examiner, namespace_of(answer), used_parts(name, answer))
+        marker.mark()
+        result = marker.results[name]
     except KeyboardInterrupt as error:
-        result = interrupted(examiner.exercise, answer, error, seconds)
+        # before the verdict (a name that is not confirmed yet is none) it ends the check, afterwards only the search
+        result = marker.results.get(name) or interrupted(examiner.exercise, answer, error)
+        if result.misconceptions:
+            result = interrupted(examiner.exercise, answer, error)
     except Exception as error:  # ours, not theirs: theirs end up in observations
         sentence = f"The check itself failed ({type(error).__name__}: {error}). That is our fault; please report it."
         count = len(examiner.exercise.counted())
         return Result(name, "fault", 0.0, 0, count, explanations=(Explanation(sentence),))
+    finally:
+        shown.end()
     result = replace(result, seconds=time.perf_counter() - started)
+    if result.state == "fault":
+        return result
     progress.record(result)
-    if result.state == "not_yet" and result.probe and result.evidence:
-        with suppress(KeyboardInterrupt), stand_ins(answer, used_parts(name, answer)):
-            result = replace(result, case=case_of(examiner, answer, result.probe, seconds))
+    if result.state == "not_yet" and result.probe and result.evidence and name in marker.seen:
+        result = replace(result, case=case_of(examiner, result.probe, marker.seen[name][1]))
     return with_what_comes_next(result, examiner.exercise)
+
+
+def live_marker(
+    name: str, answer: Callable[..., Any], examiner: Examiner, locator: Locator | None = None
+) -> SubmissionMarker:
+    """What judges an answer as it lives in this process: the grader's own schedule, without its walls."""
+    asked = assignment((name,))
+    answers = LiveAnswers(name, answer, asked, kernel.definitions_before(answer))
+    return SubmissionMarker(asked, {name: examiner}, in_process({name: examiner}), answers, locator=locator)
+
+
+def in_process(examiners: Mapping[str, Examiner]) -> InProcess:
+    """A runner for answers to these exercises, in this process."""
+    probes = {name: {p.name: p.function for p in e.exercise.probes.values()} for name, e in examiners.items()}
+    return InProcess(probes, lambda name: examiners[name].draws, LIMITS)
 
 
 def with_what_comes_next(result: Result, exercise: Question) -> Result:
@@ -153,110 +163,17 @@ def with_what_comes_next(result: Result, exercise: Question) -> Result:
     return replace(result, why=exercise.why, next_step=step, next_link=places.cell(following))
 
 
-def interrupted(exercise: Exercise, answer: Any, error: KeyboardInterrupt, seconds: float | None) -> Result:
-    """The card of an answer that did not come back by itself, with the line where it was."""
+def interrupted(exercise: Exercise, answer: Any, error: KeyboardInterrupt) -> Result:
+    """The card of an answer during which somebody pressed Ctrl-C, with the line where it was."""
     raised = describe(error, implementation=answer)
     where = f", at {raised.where}" if raised.where else ""
-    if isinstance(error, Flood):
-        why = Explanation(f"Your code printed {error}{where}.")
-    elif isinstance(error, OutOfTime):
-        why = Explanation(f"Your code was still running after {seconds:g} s{where}.", LOOPS)
-    else:
-        why = Explanation(f"You interrupted the check{where}.", LOOPS if where else "")
+    why = Explanation(f"You interrupted the check{where}.", LOOPS if where else "")
     return not_examined(exercise, why, raised.line)
 
 
 @cache
 def _examiner(name: str) -> Examiner:
     return Examiner(exercises.get_code(name))
-
-
-def judged(name: str, answer: Callable[..., Any], examiner: Examiner, seconds: float | None = None) -> Result:
-    """The verdict on an answer as it lives in this process, by the grader's own rule: first with the parts that it
-    builds on as they are; if that is not right, with the reference's, so that an earlier mistake costs nothing.
-
-    Raises:
-        KeyboardInterrupt: somebody had enough, or a probe took more than so many seconds.
-    """
-    withheld = answers_of_the_course(name)
-    text = source_of(answer)
-    hidden = hidden_calls(text, examiner.exercise.forbid)
-    if hidden:
-        return examiner.verdict({"its text": Observation(None, called=hidden)})
-    begun = any(not d.is_stub for d in text if name in d.binds)
-    own = examiner.examine(answer, withheld, begun, seconds)
-    parts = used_parts(name, answer)
-    if own.state == "passed" or not parts:
-        return own
-    with stand_ins(answer, parts):
-        again = examiner.examine(answer, withheld, begun, seconds)
-    return own if again.score < own.score else again
-
-
-def answers_of_the_course(name: str) -> dict[tuple[str, str], str]:
-    """What an answer may not call: the course's own version of it, and of what comes after it."""
-    order = exercises.of_code()
-    after = [exercises.get_code(other) for other in order[order.index(name) :]]
-    return {
-        (inspect.getsourcefile(inspect.unwrap(e.reference)) or "", e.name): f"the course's own {e.name}" for e in after
-    }
-
-
-def source_of(answer: Any) -> tuple[Definition, ...]:
-    """The definition of an answer as text, if that can be had.
-
-    `inspect` finds no class of a notebook, but the lines of every cell are kept for tracebacks.
-    """
-    name = getattr(answer, "__name__", "")
-    try:
-        text = "".join(linecache.getlines(file_of(answer))) or textwrap.dedent(inspect.getsource(answer))
-        found = definitions_in("", text)
-    except (OSError, TypeError, SyntaxError, ValueError):
-        return ()
-    line = min((code.co_firstlineno for code in codes_of(answer)), default=0)
-    return tuple(d for d in found if name in d.binds or d.line <= line <= d.line + d.text.count("\n"))
-
-
-def used_parts(name: str, answer: Any) -> dict[str, Any]:
-    """Earlier exercises that an answer's code names -> the reference's version of them."""
-    order = exercises.of_code()
-    earlier = order[: order.index(name)]
-    named = {word for code in codes_of(answer) for word in code.co_names}
-    return {part: exercises.get_code(part).reference for part in earlier if part in named}
-
-
-def codes_of(answer: Any) -> Iterator[CodeType]:
-    """The code of a function, or of all methods of a class, with what is defined inside."""
-    functions = [answer, *vars(answer).values()] if isinstance(answer, type) else [answer]
-    waiting = [f.__code__ for f in map(inspect.unwrap, filter(callable, functions)) if hasattr(f, "__code__")]
-    while waiting:
-        code = waiting.pop()
-        yield code
-        waiting += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
-
-
-@contextmanager
-def stand_ins(answer: Any, parts: Mapping[str, Any]) -> Iterator[None]:
-    """While the block runs, the answer's namespace holds these."""
-    namespace = namespace_of(answer)
-    before = {part: namespace[part] for part in parts if part in namespace}
-    namespace.update(parts)
-    try:
-        yield
-    finally:
-        for part in parts:
-            del namespace[part]
-        namespace.update(before)
-
-
-def namespace_of(answer: Any) -> dict[str, Any]:
-    """The globals that an answer's code sees; an empty dict if it has none."""
-    functions = [answer, *vars(answer).values()] if isinstance(answer, type) else [answer]
-    for function in functions:
-        found = getattr(function, "__globals__", None)
-        if isinstance(found, dict) and not str(function.__module__).startswith(("torch", "qkv.")):
-            return found
-    return {}
 
 
 def check_paths(paths: Sequence[Path]) -> int:
@@ -305,7 +222,11 @@ def check_file(path: Path) -> tuple[list[Result], tuple[Problem, ...]]:
     source = extract(read(path.name, path))
     answers = Answers([source])
     names = [n for n in exercises.of_code() if answers.makes(0, n) or any(p.mentions(n) for p in source.problems)]
-    results = judged_in_process(answers, names, {name: _examiner(name) for name in names}, Locating())
+    shown = search.Progress()
+    try:
+        results = judged_in_process(answers, names, {name: _examiner(name) for name in names}, search.locating(shown))
+    finally:
+        shown.end()
     return results, source.problems
 
 
@@ -318,12 +239,10 @@ def check_weights_file(path: Path) -> tuple[list[Result], tuple[Problem, ...]]:
 
 
 def judged_in_process(
-    answers: Answers, names: Sequence[str], examiners: Mapping[str, Examiner], locating: Locating | None = None
+    answers: Answers, names: Sequence[str], examiners: Mapping[str, Examiner], locator: Locator | None = None
 ) -> list[Result]:
     """The verdicts on some answers of one student by the grader's schedule, without its walls."""
-    probes = {name: {p.name: p.function for p in e.exercise.probes.values()} for name, e in examiners.items()}
-    runner = InProcess(probes, lambda name: examiners[name].draws, patience=SECONDS)
-    marker = SubmissionMarker(assignment(tuple(names)), examiners, runner, answers, locator=locating)
+    marker = SubmissionMarker(assignment(tuple(names)), examiners, in_process(examiners), answers, locator=locator)
     marker.mark()
     return [marker.results[name] for name in names]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-import threading
 from collections.abc import Callable
 from html import escape
 from pathlib import Path
@@ -96,7 +95,7 @@ def welcome() -> None:
         return
     if notice not in kernel.listeners:
         kernel.listeners.append(notice)
-        threading.Thread(target=warm_up, name="warm-up", daemon=True).start()
+        warm_up()
         shell.user_ns.setdefault("skip", skip)
         shell.user_ns.setdefault("reset", reset)
     shell.display_pub.publish({"text/html": "", "text/plain": ""}, transient={"display_id": kernel.BANNER})
@@ -109,7 +108,8 @@ def welcome() -> None:
 
 def warm_up() -> None:
     """Do before a check what takes a second: torch loads what the first operation on its `meta` device needs, and all
-    of it is looked through for what exercises may forbid."""
+    of it is looked through for what exercises may forbid. Not in a thread: a cell of the student's that imports parts
+    of torch meanwhile would meet a lock."""
     torch.empty(1, device="meta").sub(1)
     look_up(())
 

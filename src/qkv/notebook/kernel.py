@@ -10,12 +10,13 @@ import linecache
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
 from proctor.inside.observe import file_of
 from proctor.marking.extraction import definitions_in
+from proctor.source.statements import Statement
 
 MOST_CELLS = 2000  # that are remembered
 
@@ -95,6 +96,28 @@ def newer_version_that_failed(name: str, answer: Any) -> Ran | None:
         return None
     came_from = "".join(linecache.getlines(file_of(answer)))
     return None if came_from.strip() == newest.text.strip() else newest
+
+
+def definitions_before(answer: Any) -> tuple[Statement, ...]:
+    """What the other cells of the notebook define, in order: what an answer may use. Of a function that was defined
+    several times, and of a cell that was run several times, the newest version."""
+    own = "".join(linecache.getlines(file_of(answer))).strip()
+    texts = dict.fromkeys(reversed([cell.text for cell in _cells if cell.text.strip() != own] if own else []))
+    found: list[Statement] = []
+    bound: set[str] = set()
+    for text in texts:
+        try:
+            here = [d for d in definitions_in("", text) if not is_function(d) or not d.binds <= bound]
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        found[:0] = [replace(d, place=f"`{min(d.binds, default='')}`") for d in here]
+        bound.update(*(d.binds for d in here if is_function(d)))
+    return tuple(found)
+
+
+def is_function(definition: Statement) -> bool:
+    """A function or a class, which takes the place of an earlier one of its name, whatever that was."""
+    return re.match(r"(async\s+)?def\b|class\b|@", definition.text) is not None
 
 
 def mentions(text: str, name: str) -> bool:

@@ -7,14 +7,15 @@ import inspect
 from pathlib import Path
 from typing import Any
 
-from proctor.inside.running import Cell, listening, run_cells
+from proctor.inside.running import Cell, Output, captured, run_cells
 from proctor.marking.answers import Answers
 from proctor.marking.extraction import extract
+from proctor.marking.live import named_in
 from proctor.marking.submissions import read
 from qkv import exercises
 from qkv.assignments import SETUP
 from qkv.notebook import places, progress
-from qkv.notebook.checking import _examiner, codes_of, judged
+from qkv.notebook.checking import LIMITS, _examiner, live_marker
 
 
 def own_part(name: str) -> Any:
@@ -26,7 +27,7 @@ def own_part(name: str) -> Any:
     if own is None:
         print(f"{name} is ours: there is none of yours that passes in {notebook}.")
         return ours
-    if missing := sorted(given(ours) - named_in(own)):
+    if missing := sorted(given(ours) - names_of(own)):
         print(f"{name} is ours: yours passes, but has no {missing[0]}, which its stub has and other chapters ask for.")
         return ours
     print(f"{name} is yours, from {notebook}.")
@@ -41,10 +42,9 @@ def given(reference: Any) -> set[str]:
     return {part.attr for part in attributes if isinstance(part.ctx, ast.Store)}
 
 
-def named_in(own: Any) -> set[str]:
+def names_of(own: Any) -> set[str]:
     """Every name that the code of an answer has, and of the classes that it is made from."""
-    classes = own.__mro__ if isinstance(own, type) else [own]
-    return {word for part in classes for code in codes_of(part) for word in code.co_names}
+    return set().union(*map(named_in, own.__mro__ if isinstance(own, type) else [own]))
 
 
 _found: dict[str, tuple[object, Any | None]] = {}
@@ -71,10 +71,11 @@ def passed_in(name: str, notebook: str) -> Any | None:
     if not answers.makes(0, name):
         return None
     names: dict[str, Any] = {"__name__": "mine"}
-    with listening():
+    with captured(Output(LIMITS.kept_output, LIMITS.output_bytes)):
         run_cells([Cell("setup", SETUP), *answers.slice(0, (name,)).cells()], names)
     own = names.get(name)
-    try:
-        return own if callable(own) and judged(name, own, _examiner(name), 10.0).state == "passed" else None
-    except KeyboardInterrupt:  # it takes for ever
+    if not callable(own):
         return None
+    marker = live_marker(name, own, _examiner(name))
+    marker.mark()
+    return own if marker.results[name].state == "passed" else None

@@ -93,7 +93,7 @@ def test_equivalents_are_declared_and_stay_true(exercise):
     assert survey(exercise, Examiner(exercise)).stale == (f"{line}  ->  return x",)
 
 
-@pytest.mark.slow  # it waits until patience ends
+@pytest.mark.slow  # it waits until its time limit
 def test_a_mutant_that_never_ends_counts_as_noticed(monkeypatch):
     monkeypatch.setattr("proctor.examining.mutate.PATIENCE", 1)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from proctor.inside.rlimits import MB, Limits, mapped_bytes, own_processes, restrict
+from proctor.inside.rlimits import MB, Limits, mapped_bytes, memory_limit, own_processes, restrict
 
 
 def in_child(action: Callable[[], object]) -> int:
@@ -74,3 +74,13 @@ def test_the_kernel_counts_whole_seconds_of_processor_time():
 
 def test_own_processes_counts_at_least_this_one():
     assert own_processes() >= 1
+
+
+def test_memory_is_bounded_for_a_while():
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    with memory_limit(64):
+        with pytest.raises(MemoryError):
+            bytearray(256 * MB)
+        assert len(bytearray(16 * MB)) == 16 * MB
+    assert resource.getrlimit(resource.RLIMIT_AS) == before
+    assert len(bytearray(256 * MB)) == 256 * MB

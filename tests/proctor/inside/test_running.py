@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 
 import pytest
+import torch
 
 from proctor.inside.memory_importer import MemoryImporter
-from proctor.inside.running import Cell, Output, room, run_cells
+from proctor.inside.running import Cell, Output, replaced, room, run_cells, uncompiled
 from proctor.inside.stub_modules import Inert, InertModules, Missing
 
 
@@ -147,3 +148,26 @@ def test_a_room_leaves_everything_as_it_was():
         assert sys.argv == ["submission"]
     after = dict(sys.modules), list(sys.meta_path), sys.stdout, sys.argv, builtins.input
     assert after == before
+
+
+def test_nothing_is_compiled_while_answers_run():
+    before = torch.compile
+    with uncompiled():
+        assert torch.compile(len) is len
+        assert torch.compile(dynamic=True)(len) is len
+    assert torch.compile is before
+
+
+def test_what_is_replaced_in_a_namespace_is_put_back():
+    names = {"kept": 1, "other": 2}
+    with replaced(names, {"other": 3, "new": 4}):
+        assert names == {"kept": 1, "other": 3, "new": 4}
+    assert names == {"kept": 1, "other": 2}
+
+
+def test_of_what_is_printed_the_beginning_since_a_moment_is_kept():
+    output = Output(kept=5, limit=100)
+    output.write("before it")
+    output.begin()
+    output.write("behind it")
+    assert (output.text(), output.count) == ("behin", 18)

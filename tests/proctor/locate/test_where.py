@@ -10,7 +10,7 @@ import pytest
 
 from proctor import Examiner, Result
 from proctor.grading.worker import examiners_of, sandbox_for
-from proctor.inside.running import PATIENCE
+from proctor.inside.running import FOR_AN_EDIT
 from proctor.locate import search
 from proctor.locate.source import applied
 from proctor.marking.answers import Answers
@@ -265,7 +265,7 @@ def test_an_edit_that_never_ends_is_passed_over(mark: Mark) -> None:
     text = changed(
         ("    middle", "    n = 3\n    while n > 0:\n        n = n - 1\n    middle"), ("x - middle", "x * middle")
     )
-    assert PATIENCE < 1
+    assert FOR_AN_EDIT < 1
     result = mark(text)
     assert result.line == 6
     assert result.located is not None

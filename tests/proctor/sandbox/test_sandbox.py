@@ -19,7 +19,7 @@ import torch
 
 from proctor import Examiner
 from proctor.inside import frames
-from proctor.inside.running import Cell, Job
+from proctor.inside.running import Cell, Job, Version
 from proctor.marking.probe_pickle import dumps
 from proctor.sandbox import Fault, Limits, Refused, Sandbox, describe, launch
 
@@ -56,12 +56,12 @@ def box(request) -> Iterator[Sandbox]:
         yield made
 
 
-def run_in(box: Sandbox, *sources: str, seconds: float | None = None, **options):
+def run_in(box: Any, *sources: str, **options):
     cells = [Cell(f"cell {i} of a.ipynb", source) for i, source in enumerate(sources, 1)]
     asked = {"exercises": {"affine": PROBES}, "forbid": {"affine": one_exercise.exercise.forbid}}
     fields = Job.__dataclass_fields__.keys() & options.keys()
     asked |= {name: options.pop(name) for name in fields}
-    return box.run(Job(cells, **asked), seconds=seconds, **options)
+    return box.run(Job(cells, **asked), **options)
 
 
 def passes(box: Sandbox) -> bool:
@@ -196,42 +196,54 @@ def test_unseeded_draws_are_the_same_in_every_run(box):
 MARK = "import builtins\nmet = getattr(builtins, 'met', 0)\nbuiltins.met = met + 1\nprint(met)\n"
 
 
-def test_a_visitor_whose_process_was_kept_sits_there_again_and_finds_a_clean_room(box):
+def test_a_process_that_was_kept_is_asked_again_and_has_a_clean_namespace(box):
     lines = {"qkv.model.lines": "steps = 1"}
-    first = run_in(box, MARK + "from qkv.model.lines import steps\nx = 1", modules=lines, owner=box)
     source = MARK + "import torch\nfrom qkv.model.lines import steps\nprint(steps, 'x' in globals(), torch.rand(1))\n"
-    second = run_in(box, source + RIGHT, modules={"qkv.model.lines": "steps = 2"}, owner=box)
+    with box.session() as session:
+        first = run_in(session, MARK + "from qkv.model.lines import steps\nx = 1", modules=lines)
+        second = run_in(session, source + RIGHT, modules={"qkv.model.lines": "steps = 2"})
     assert (first.output, second.output[:12]) == ("0\n", "1\n2 False te")
     assert EXAMINER.verdict(second.outcomes["affine"]).state == "passed"
-    box.dismiss()
-    anew = run_in(box, source, modules={"qkv.model.lines": "steps = 2"}, owner=box)
+    anew = run_in(box, source, modules={"qkv.model.lines": "steps = 2"})
     assert anew.output == second.output.replace("1", "0", 1)  # unseeded draws are the same
 
 
 def test_a_process_is_asked_only_so_often(box):
-    box.dismiss()
-    met = [run_in(box, MARK + RIGHT, owner=box).output.strip() for _ in range(frames.TIMES + 1)]
+    with box.session() as session:
+        met = [run_in(session, MARK + RIGHT).output.strip() for _ in range(frames.TIMES + 1)]
     assert met == [str(i) for i in range(frames.TIMES)] + ["0"]
 
 
 def test_who_was_taught_earns_no_points_in_the_same_process(box):
+    with box.session() as session:
+        run_in(session, MARK + RIGHT)
+        assert run_in(session, MARK + RIGHT, holds_reference=True).output == "1\n"
+        assert run_in(session, MARK + RIGHT, draws={"affine": EXAMINER.draws}).output == "2\n"
+        assert run_in(session, MARK + RIGHT).output == "0\n"
+
+
+def test_nobody_else_gets_a_process_that_was_kept(box):
+    with box.session() as session:
+        run_in(session, MARK)
+        with box.session() as another:
+            assert run_in(another, MARK).output == "0\n"
+        run_in(session, MARK)
+        assert run_in(box, MARK).output == "0\n"
+
+
+def test_edited_answers_have_a_process_of_their_own(box):
+    versions = {"affine #0": Version("affine", {})}
+    with box.session() as session:
+        run_in(session, MARK + RIGHT)
+        edited = run_in(session, MARK + RIGHT, exercises={"affine #0": PROBES}, versions=versions)
+        assert edited.output == "0\n"
+
+
+def test_a_process_is_gone_when_its_session_ends(box):
+    with box.session() as session:
+        run_in(session, MARK)
+    assert run_in(session, MARK).output == "0\n"
     box.dismiss()
-    run_in(box, MARK + RIGHT, owner=box)
-    assert run_in(box, MARK + RIGHT, owner=box, teaches=True).output == "1\n"
-    assert run_in(box, MARK + RIGHT, owner=box, counts=False).output == "2\n"
-    assert run_in(box, MARK + RIGHT, owner=box).output == "0\n"
-
-
-@pytest.mark.parametrize("owner", [None, "another"])
-def test_nobody_else_gets_a_process_that_was_kept(box, owner):
-    run_in(box, MARK, owner=None if owner is None else box)
-    assert run_in(box, MARK, owner=owner).output == "0\n"
-
-
-def test_a_process_that_is_dismissed_is_gone(box):
-    run_in(box, MARK, owner=box)
-    box.dismiss()
-    assert run_in(box, MARK, owner=box).output == "0\n"
 
 
 @pytest.mark.parametrize(
@@ -248,8 +260,9 @@ def test_a_process_that_is_dismissed_is_gone(box):
 )
 def test_what_a_submission_left_in_its_process_cannot_spoil_its_next_run(box, source):
     room = "import torch\nassert len(torch.exp(torch.ones(20_000_000)))\n"
-    run_in(box, source + "\n" + RIGHT, owner=box)
-    again = run_in(box, room + RIGHT, owner=box)
+    with box.session() as session:
+        run_in(session, source + "\n" + RIGHT)
+        again = run_in(session, room + RIGHT)
     assert again.stopped is None
     assert again.cell_errors == {}
     assert EXAMINER.verdict(again.outcomes["affine"]).state == "passed"

@@ -106,7 +106,7 @@ def test_a_fault_of_ours_is_called_ours(monkeypatch):
     def broken(*args, **kwargs):
         raise RuntimeError("a probe is broken")
 
-    monkeypatch.setattr("proctor.Examiner.observations", broken)
+    monkeypatch.setattr("proctor.marking.in_process.InProcess.run", broken)
     result = check(notebook(RIGHT)["softmax"])
     assert result.state == "fault"
     assert "That is our fault" in result.message

@@ -14,6 +14,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from proctor import Result
 from proctor.report import terminal
 from proctor.report.notebook import card
+from proctor.sandbox import Limits
 from qkv.notebook import kernel
 from qkv.notebook.checking import check_named, check_paths
 
@@ -78,6 +79,18 @@ def test_a_failure_of_another_cell_does_not_matter(notebook: Notebook) -> None:
     assert notebook.run("check(softmax)").state == "passed"
 
 
+def test_the_line_is_found_in_another_cell(notebook: Notebook, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With imports, numbers and functions that stand in other cells, the newest version of each."""
+    monkeypatch.setattr("qkv.notebook.checking.SEARCH", 20.0)
+    notebook.run("import math\nfrom torch import sqrt as root\nONE = 1.0")
+    notebook.run("def spread_of(t):\n    return t\n")
+    notebook.run("ONE *= 1\n\n\ndef spread_of(t):\n    return ONE * (t**2).mean(-2, keepdim=True)\n")
+    notebook.run("def rms_norm(x, gamma, eps=1e-6):\n    return x / root(spread_of(x) + eps) * gamma")
+    result = notebook.run("check(rms_norm)")
+    assert (result.state, result.help, result.line) == ("not_yet", "located", 5), result.message
+    assert "line 5 of `spread_of`" in result.message
+
+
 def test_a_lambda_is_found_by_the_name_that_it_was_given(notebook: Notebook) -> None:
     text = "softmax = lambda s, dim: (s - s.logsumexp(dim, keepdim=True)).exp()"
     notebook.run("import torch\n" + text)
@@ -100,8 +113,9 @@ def live(text: str) -> Any:
     return names["softmax"]
 
 
-def test_an_endless_loop_is_a_card_with_its_line() -> None:
-    result = check_named("softmax", live(LOOP), seconds=0.3)
+def test_an_endless_loop_is_a_card_with_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("qkv.notebook.checking.LIMITS", Limits(seconds=0.3))
+    result = check_named("softmax", live(LOOP))
     assert (result.state, result.help) == ("stopped", "located")
     assert result.line in (3, 4)
     assert "Your code was still running after 0.3 s, at line" in result.message
@@ -120,7 +134,7 @@ def test_an_interrupt_is_the_same_card(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_endless_loop_in_the_terminal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("qkv.notebook.checking.SECONDS", 0.5)
+    monkeypatch.setattr("qkv.notebook.checking.LIMITS", Limits(seconds=0.5))
     path = tmp_path / "work.ipynb"
     scores = "def similarity_scores(q, k):\n    return q @ k.transpose(-1, -2)\n"
     cells = [{"cell_type": "code", "source": text} for text in ("import torch", LOOP, scores)]
@@ -145,4 +159,4 @@ def test_prints_are_shown_once_and_folded(capsys: pytest.CaptureFixture[str]) ->
 def test_a_flood_of_prints_is_a_card() -> None:
     result = check_named("softmax", live("def softmax(scores, dim):\n    while True:\n        print('x' * 10_000)\n"))
     assert result.state == "stopped"
-    assert "Your code printed more than 2,000,000 characters, at line 3" in result.message
+    assert "Your code printed more than 8,388,608 characters, at line 3" in result.message

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import torch
 
-from proctor import Examiner
-from qkv import check, exercises, hint
-from qkv.notebook import locating
-from qkv.notebook.checking import namespace_of
+from proctor.marking.live import namespace_of
+from proctor.sandbox import Refused
+from qkv import check, hint
+from qkv.notebook import checking, search
 
 
 def spread_of(t):
@@ -33,7 +33,7 @@ def progress(tmp_path, monkeypatch):
 
 
 def test_the_line_of_a_helper_is_found(monkeypatch):
-    monkeypatch.setattr(locating, "SECONDS", 20.0)
+    monkeypatch.setattr(checking, "SEARCH", 20.0)
     result = check(rms_norm)
     assert result.help == "located"
     assert result.line == spread_of.__code__.co_firstlineno + 1
@@ -44,7 +44,7 @@ def test_the_line_of_a_helper_is_found(monkeypatch):
 
 
 def test_hints_go_one_step_further_each_time(monkeypatch):
-    monkeypatch.setattr(locating, "SECONDS", 20.0)
+    monkeypatch.setattr(checking, "SEARCH", 20.0)
     check(rms_norm)
     assert hint("rms_norm") == "The change was made to this piece of your code: `-2`."
     assert hint("rms_norm").startswith("A dimension was exchanged for another.")
@@ -54,7 +54,7 @@ def test_hints_go_one_step_further_each_time(monkeypatch):
 
 
 def test_nothing_of_the_students_changes(monkeypatch):
-    monkeypatch.setattr(locating, "SECONDS", 0.2)
+    monkeypatch.setattr(checking, "SEARCH", 0.2)
     before = dict(namespace_of(rms_norm))
     x = torch.randn(3, 4)
     values = rms_norm(x, torch.ones(4))
@@ -67,7 +67,7 @@ def test_an_interrupt_ends_the_search_and_the_verdict_stays(monkeypatch):
     def interrupted(self: Any, tried: int) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(locating.Progress, "tell", interrupted)
+    monkeypatch.setattr(search.Progress, "tell", interrupted)
     result = check(rms_norm)
     assert result.state == "not_yet"
     assert result.help is None
@@ -88,11 +88,64 @@ def test_an_answer_without_a_text_is_judged_all_the_same():
 
 def test_time_is_bounded(monkeypatch):
     """However many candidates there are, the search ends soon after its time: one batch later at most."""
-    monkeypatch.setattr(locating, "SECONDS", 0.0)
+    monkeypatch.setattr(checking, "SEARCH", 0.0)
     tried: list[int] = []
-    monkeypatch.setattr(locating.Progress, "tell", lambda self, count: tried.append(count))
-    examiner = Examiner(exercises.get_code("softmax"))
-    plain = examiner.examine(softmax)
-    result = locating.with_line(plain, softmax, examiner, namespace_of(softmax), {})
+    monkeypatch.setattr(search.Progress, "tell", lambda self, count: tried.append(count))
+    result = check(softmax)
     assert tried == []
     assert result.help in (None, "located")  # the trace alone
+
+
+def without_a_sandbox(*args: Any) -> None:
+    raise Refused("none works here")
+
+
+KEEPS_THE_NEWEST = """\
+import os
+import torch
+
+
+def rms_norm(x, gamma, eps=1e-6):
+    files = sorted(os.listdir({folder!r}), reverse=True)
+    for old in files[3:]:
+        os.remove(os.path.join({folder!r}, old))
+    return x / ((x**2).mean(-2, keepdim=True) + eps).sqrt() * gamma
+"""
+
+
+@pytest.mark.parametrize("walls", [True, False])
+@pytest.mark.parametrize("how", ["check", "qkv check"])
+def test_an_edited_answer_deletes_no_file_of_the_students(how, walls, tmp_path, monkeypatch):
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    for number in range(6):
+        (folder / f"{number}.txt").write_text("")
+    if not walls:
+        monkeypatch.setattr(search, "choose", without_a_sandbox)
+        search.close()
+    path = tmp_path / "work.py"
+    path.write_text(KEEPS_THE_NEWEST.format(folder=str(folder)))
+    if how == "check":
+        names: dict[str, Any] = {}
+        exec(compile(path.read_text(), str(path), "exec"), names)
+        result = check(names["rms_norm"])
+    else:
+        (result,), _ = checking.check_file(path)
+    assert result.state == "not_yet"
+    assert sorted(file.name for file in folder.iterdir()) == ["3.txt", "4.txt", "5.txt"]
+
+
+def test_without_a_sandbox_an_answer_that_only_computes_is_searched_here(monkeypatch):
+    monkeypatch.setattr(search, "choose", without_a_sandbox)
+    monkeypatch.setattr(checking, "SEARCH", 20.0)
+    search.close()
+    result = check(rms_norm)
+    assert (result.help, result.line) == ("located", spread_of.__code__.co_firstlineno + 1)
+
+
+def test_a_text_that_does_something_else_is_not_searched(monkeypatch):
+    """What the text of an answer does is not what the answer did: a global was changed since."""
+    monkeypatch.setattr(checking, "SEARCH", 20.0)
+    monkeypatch.setitem(rms_norm.__globals__, "spread_of", lambda t: (t**3).mean(-1, keepdim=True))
+    result = check(rms_norm)
+    assert (result.state, result.located) == ("not_yet", None)

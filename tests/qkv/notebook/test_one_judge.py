@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
+import linecache
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,12 +16,14 @@ import torch
 from proctor import Examiner, Result
 from proctor.grading.worker import sandbox_for
 from proctor.inside.properties import mapped
+from proctor.marking.live import named_in, namespace_of
+from proctor.marking.locating import Locating
 from proctor.marking.submission_marker import mark_submission
 from proctor.marking.submissions import read
-from proctor.sandbox import Limits
+from proctor.sandbox import Limits, Sandbox
 from qkv import exercises
 from qkv.assignments import assignment
-from qkv.notebook import locating
+from qkv.notebook import search
 from qkv.notebook.checking import _examiner, check_file, check_named
 
 RIGHT = """
@@ -68,6 +73,161 @@ def test_check_and_grade_say_the_same(
     assert said in checked.message
 
 
+CHAPTER = ("softmax", "similarity_scores", "soft_lookup", "SelfAttention")
+LIMITS = Limits(seconds=3.0, memory_mb=1024, output_bytes=100_000)
+PARTS = """
+import math
+import time
+import torch
+
+
+def softmax(scores, dim):
+    {does}
+    powers = torch.exp(scores - scores.amax(dim=dim, keepdim=True))
+    return powers / powers.sum(dim=dim, keepdim=True)
+
+
+def similarity_scores(q, k):
+    {does}
+    return q @ k.transpose(-2, -1)
+
+
+def soft_lookup(q, k, v):
+    {does}
+    return softmax(similarity_scores(q, k), -1) @ v
+"""
+WORKS = "began = time.process_time()\n    while time.process_time() < began + 0.03: pass"
+LAYER = """
+class SelfAttention(torch.nn.Module):
+    def __init__(self, d_model, d_k, d_v):
+        super().__init__()
+        self.q_proj = torch.nn.Linear(d_model, d_k, bias=False)
+        self.k_proj = torch.nn.Linear(d_model, d_k, bias=False)
+        self.v_proj = torch.nn.Linear(d_model, d_v, bias=False)
+
+    def forward(self, x):
+        {inside}
+        return soft_lookup(self.q_proj(x), self.k_proj(x), self.v_proj(x))
+"""
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    chosen = assignment(CHAPTER)
+    with sandbox_for(chosen, {name: _examiner(name) for name in CHAPTER}, LIMITS) as box:
+        yield box
+
+
+@pytest.fixture
+def judged(
+    sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str], dict[str, dict[str, Result]]]:
+    """What notebook, terminal and grader say of the answers in a file: judge -> exercise -> result."""
+    monkeypatch.setattr("qkv.notebook.checking.LIMITS", LIMITS)
+
+    def judged(text: str) -> dict[str, dict[str, Result]]:
+        path = tmp_path / "work.py"
+        path.write_text(text)
+        linecache.checkcache(str(path))
+        names: dict[str, Any] = {}
+        exec(compile(text, str(path), "exec", dont_inherit=True), names)
+        answered = tuple(name for name in CHAPTER if re.search(rf"^(def|class) {name}\b", text, re.M))
+        checked, _ = check_file(path)
+        examiners = {name: _examiner(name) for name in CHAPTER}
+        graded, _, _ = mark_submission(assignment(answered), examiners, sandbox, [read(path.name, path)], Locating())
+        return {
+            "notebook": {name: check_named(name, names[name]) for name in answered},
+            "terminal": {result.exercise: result for result in checked},
+            "grader": {result.exercise: result for result in graded},
+        }
+
+    return judged
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(PARTS.format(does=WORKS), id="slow"),
+        pytest.param(PARTS.format(does="print('x' * 1500)"), id="printing"),
+        pytest.param(PARTS.format(does="").replace("def s", "@torch.compile\ndef s"), id="compiled"),
+        pytest.param(PARTS.format(does="") + "softmax = torch.compile(softmax)\n", id="compiled afterwards"),
+        pytest.param("import torch\nfrom qkv.mine import soft_lookup\n" + LAYER.format(inside=""), id="own part"),
+        pytest.param(
+            "import torch\n" + LAYER.format(inside="from qkv.mine import soft_lookup"), id="own part, where it is used"
+        ),
+        pytest.param(PARTS.format(does="torch.set_num_threads(1)"), id="threads"),
+        pytest.param(PARTS.format(does="import warnings; warnings.warn('careful')"), id="warns"),
+    ],
+)
+def test_a_right_answer_passes_wherever_it_is_judged(
+    text: str, judged: Callable[[str], dict[str, dict[str, Result]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for judge, results in judged(text).items():
+        assert results, judge
+        assert {name: result.state for name, result in results.items()} == dict.fromkeys(results, "passed"), judge
+
+
+@pytest.mark.parametrize(
+    "does",
+    [
+        "while True: pass",
+        "while True: print('x' * 1000)",
+        "big = torch.ones(10**9)",
+        "raise SystemExit",
+        "input()",
+        "from nowhere import nothing",
+        "dim = 0",
+        "scores.add_(1)",
+        "scores = scores.detach()",
+        "torch.set_default_dtype(torch.float64)",
+        "return [1, 2]",
+        "return torch.softmax(scores, dim)",
+    ],
+)
+def test_a_wrong_answer_gets_one_verdict(does: str, judged: Callable[[str], dict[str, dict[str, Result]]]) -> None:
+    found = judged(
+        "import torch\n" + PARTS.partition("import torch")[2].partition("def similarity")[0].format(does=does)
+    )
+    told = {
+        judge: (r["softmax"].state, round(r["softmax"].score, 6), r["softmax"].misconceptions)
+        for judge, r in found.items()
+    }
+    assert len(set(told.values())) == 1, told
+
+
+def scaled(scores: Any, dim: int, factor: float = 1.0) -> Any:
+    powers = torch.exp(scores - scores.amax(dim=dim, keepdim=True))
+    return powers * factor / powers.sum(dim=dim, keepdim=True)
+
+
+def closure(factor: float) -> Any:
+    return lambda scores, dim: scaled(scores, dim, factor)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda factor: functools.partial(scaled, factor=factor),
+        closure,
+        lambda factor: functools.wraps(scaled)(closure(factor)),
+        lambda factor: torch.inference_mode(False)(closure(factor)),
+        lambda factor: type(
+            "Callable", (), {"__call__": lambda self, *args, **options: scaled(*args, **options, factor=factor)}
+        )(),
+    ],
+)
+def test_an_object_without_a_text_of_its_own_is_judged(make: Callable[[float], Any]) -> None:
+    assert check_named("softmax", make(1.0)).state == "passed"
+    assert check_named("softmax", make(2.0)).state == "not_yet"
+
+
+def test_stand_ins_are_put_where_an_answer_looks_for_them() -> None:
+    """Under a decorator of torch's, whose own namespace is another one."""
+    wrapped = torch.no_grad()(scaled)
+    assert namespace_of(wrapped) is globals()
+    assert set(named_in(functools.partial(wrapped))) >= {"torch", "exp"}
+
+
 def test_in_a_notebook_the_courses_own_answer_is_no_answer() -> None:
     from qkv.model import lookup
 
@@ -78,7 +238,7 @@ def test_in_a_notebook_the_courses_own_answer_is_no_answer() -> None:
 
 def test_a_line_that_checks_is_not_run_again_to_find_its_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
     searched: list[str] = []
-    monkeypatch.setattr(locating, "NotebookBench", lambda *args: searched.append("once"))
+    monkeypatch.setattr(search, "sandbox_for", lambda name: searched.append("once"))
     result = check_named("softmax", lambda scores, dim: scores.exp() / scores.exp().sum(dim, keepdim=True).sqrt())
     assert result.state == "not_yet"
     assert not searched

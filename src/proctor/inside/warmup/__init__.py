@@ -9,8 +9,6 @@ stub_compiler   leave torch's compiler out until somebody asks for it
 meta_kernels    on the meta device use torch's own kernels, not their Python versions
 rehearsal       do what a child would do for the first time, in the zygote
 gaps            take the free places of the heap, so that a child's tensors lie together on pages of its own
-large_pages     gather what is there in pages of 2 MB: there is less to note when a child begins and ends (done late: a
-                class of 100 shows no gain; one of 500 took 33.6 and 35.2 s with it, 37.8 and 37.8 s without)
 freeze          keep what is there out of later garbage collections, which would write to its pages
 kept            ask a child several times instead of forking others (`sandbox.sandbox`)
 """
@@ -19,7 +17,7 @@ from __future__ import annotations
 
 import os
 
-TRICKS = ("preload", "stub_compiler", "meta_kernels", "rehearsal", "gaps", "large_pages", "freeze", "kept")
+TRICKS = ("preload", "stub_compiler", "meta_kernels", "rehearsal", "gaps", "freeze", "kept")
 VARIABLE = "PROCTOR_WARM"
 
 

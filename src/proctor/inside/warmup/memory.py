@@ -1,19 +1,14 @@
-"""The zygote's memory, made ready to be shared. A fork copies a note of every page, and a child pays for each page that
-it is the first to write to: the fewer of both, the better.
+"""The zygote's heap, made ready to be shared: a child pays for each page that it is the first to write to.
 
-There is no /proc in the sandbox, so what is mapped where is found by trying. Where the system or the C library is
-another one than this knows, nothing happens.
+Where the system or the C library is another one than this knows, nothing happens.
 """
 
 from __future__ import annotations
 
 import ctypes
-import gc
 import sys
 from typing import Any
 
-LARGE = 2 << 20  # bytes of a large page
-COLLAPSE = 25  # MADV_COLLAPSE, since Linux 6.1
 SIZES = (100_000, 1 << 14, 1 << 12, 1 << 10, 256, 96, 24)  # bytes; small ones go where large ones do not fit
 
 
@@ -31,21 +26,6 @@ def take_gaps() -> None:
             pass
 
 
-def use_large_pages() -> None:
-    """Gather pages of 4 KB into large ones: wherever Python has objects, and in the heap.
-
-    To fork then takes a third of the time: there are five hundred times fewer pages to note.
-    """
-    if (libc := _glibc()) is None:
-        return
-    gc.unfreeze()  # else these objects are not told
-    for place in {id(thing) // LARGE for thing in gc.get_objects()}:
-        libc.madvise(place * LARGE, LARGE, COLLAPSE)
-    place = libc.sbrk(0) // LARGE - 1
-    while libc.madvise(place * LARGE, LARGE, COLLAPSE) == 0:  # down to where the heap begins
-        place -= 1
-
-
 def _glibc() -> Any:
     """The C library, if it is the one whose heap we know."""
     if sys.platform != "linux":
@@ -55,5 +35,4 @@ def _glibc() -> Any:
         return None
     libc.malloc.restype, libc.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
     libc.sbrk.restype, libc.sbrk.argtypes = ctypes.c_void_p, [ctypes.c_ssize_t]
-    libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
     return libc

@@ -8,9 +8,7 @@ noticed by some probe.
 
 from __future__ import annotations
 
-import contextlib
 import inspect
-import io
 import linecache
 import multiprocessing
 import os
@@ -27,14 +25,12 @@ from typing import Any
 
 from tqdm import tqdm
 
-from proctor import Examiner, Exercise, Weigher, WeightsExercise
+from proctor import Examiner, Exercise, Result, Weigher, WeightsExercise
 from proctor.examining.compare import Known
 from proctor.examining.exercise import Question
 from proctor.examining.mutate import Survey, survey
 from proctor.examining.tensor_file import read, write
 from proctor.examining.weights import REASONS
-from proctor.forbid.replace import Withheld
-from proctor.forbid.scan import hidden_calls
 from proctor.inside.inputs import Replay, drawing
 from proctor.inside.observe import Observation, observe
 from proctor.inside.warmup import meta_kernels, stub_compiler
@@ -46,9 +42,9 @@ from qkv.authoring.build.chapter import Task
 from qkv.authoring.build.chapter import read as read_chapter
 from qkv.authoring.build.definitions import definition
 from qkv.authoring.write.new import MARK
-from qkv.authoring.write.sample_answers import kept, kept_weights
+from qkv.authoring.write.sample_answers import KeptAnswer, kept, kept_weights
 from qkv.course import AuthoringError, Chapter, Course
-from qkv.notebook.checking import judged, source_of, stand_ins, used_parts
+from qkv.notebook.checking import live_marker
 
 PAIRS = 2  # sets of inputs on which two mistakes at once are looked for: there are hundreds of pairs
 SALTS = 20  # sets of inputs: what one draw in twenty misses, lint should see
@@ -146,11 +142,9 @@ class EachMistakeOnce(Examiner):
         self._known = {mistake.implementation for mistake in exercise.misconceptions.values()}
         self._seen: dict[Any, dict[str, Observation]] = {}
 
-    def observations(
-        self, implementation: Any, withheld: Withheld | None = None, seconds: float | None = None
-    ) -> dict[str, Observation]:
-        if implementation not in self._known:  # an answer is another one with other parts
-            return super().observations(implementation, withheld, seconds)
+    def observations(self, implementation: Any) -> dict[str, Observation]:
+        if implementation not in self._known:
+            return super().observations(implementation)
         if implementation not in self._seen:
             self._seen[implementation] = super().observations(implementation)
         return self._seen[implementation]
@@ -327,7 +321,7 @@ def unstarted_stub(exercise: Exercise, examiner: Examiner) -> Iterator[str]:
     namespace = dict(vars(module))
     label = f"<stub of {exercise.name}>"
     linecache.cache[label] = (len(stub), None, stub.splitlines(keepends=True), label)  # a verdict quotes the line
-    exec(compile(stub, label, "exec"), namespace)
+    exec(compile(stub, label, "exec", dont_inherit=True), namespace)
     result = examiner.examine(namespace[exercise.name])
     if result.state != "not_started":
         yield f"the stub is {result.state}, expected not_started: {result.message}"
@@ -347,7 +341,7 @@ def behaviour(exercise: Exercise, examiner: Examiner) -> Iterator[str]:
             result = examiner.examine(mistake.implementation)
             found, told = result.misconceptions, f" ({result.headline})"
         else:
-            found, told = examiner.known_at_a_glance(mistake), ""
+            found, told = examiner.recognised(mistake), ""
         if found != (mistake.name,):
             yield f"{mistake.name} is diagnosed as {' + '.join(found) or None}{told}"
 
@@ -360,33 +354,25 @@ def proof_by_answers(exercise: Exercise, examiners: Sequence[Examiner], folder: 
             place = f"answers/{exercises.chapter_of(exercise.name)}/{kind}/"
             yield f"no {kind} answer is kept: write one, as a student would, into {place}"
     for answer in answers:
-        with contextlib.redirect_stdout(io.StringIO()):
-            results = [judged(exercise.name, answer.implementation, examiner) for examiner in examiners[:PAIRS]]
-            glances = [glance(exercise.name, answer.implementation, examiner) for examiner in examiners[PAIRS:]]
+        results = [judged(answer, examiner) for examiner in examiners]
         failed = [result.message for result in results if result.state != "passed"]
-        failed += ["run `qkv lint` on fewer salts to see it" for passed, _ in glances if not passed]
         passed = len(examiners) - len(failed)
         if answer.kind == "right" and failed:
             yield f"{answer} passes under {passed} of {len(examiners)} salts only: {failed[0]}"
         if answer.kind == "wrong" and passed:
             yield f"{answer} passes under {passed} of {len(examiners)} salts"
-        two = [result.misconceptions for result in results]
-        one = [names if len(names) < 2 else () for names in two] + [names for _, names in glances]
-        for told in (two, one):
-            if answer.kind == "wrong" and len(set(told)) > 1:
-                yield f"{answer} is not always told the same: {dict(Counter(told))}"
+        told = [result.misconceptions for result in results]
+        alone = [names if len(names) < 2 else () for names in told]  # two at once are looked for under a few salts only
+        for names in (told[:PAIRS], alone):
+            if answer.kind == "wrong" and len(set(names)) > 1:
+                yield f"{answer} is not always told the same: {dict(Counter(names))}"
 
 
-def glance(name: str, answer: Any, examiner: Examiner) -> tuple[bool, tuple[str, ...]]:
-    """Does an answer pass, and which mistake is it? As `judged` says, by as few probes as that takes."""
-    if hidden_calls(source_of(answer), examiner.exercise.forbid):
-        return False, ()
-    if examiner.passes_at_a_glance(answer):
-        return True, ()
-    with stand_ins(answer, used_parts(name, answer)):
-        if examiner.passes_at_a_glance(answer):
-            return True, ()
-        return False, examiner.mistake_at_a_glance(answer)
+def judged(answer: KeptAnswer, examiner: Examiner) -> Result:
+    """The verdict on a kept answer, as a notebook gives it."""
+    marker = live_marker(answer.exercise, answer.implementation, examiner)
+    marker.mark()
+    return marker.results[answer.exercise]
 
 
 def table_of_constants(exercise: Exercise, one: Examiner, another: Examiner) -> Iterator[str]:

@@ -1,0 +1,86 @@
+"""The results of answers of which an examiner sees too little: they are absent, cannot be called, or were stopped."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from proctor.examining.diagnose import Examiner
+from proctor.examining.result import Explanation, Result, State
+from proctor.inside.observe import Observation
+from proctor.marking.answers import Slice
+from proctor.marking.extraction import Problem
+from proctor.sandbox import Run, Stopped
+
+
+def absent(examiner: Examiner, problems: Sequence[Problem]) -> Result:
+    """No readable file defines it.
+
+    Args:
+        problems: what could not be read of the submission.
+    """
+    spoiled = [problem.sentence for problem in problems if problem.mentions(examiner.exercise.name)]
+    if spoiled:
+        return unseen(examiner, "stopped", Explanation(" ".join(spoiled)))
+    return unseen(examiner, "not_started")  # a file that could not be read is told once, beside the results
+
+
+def undefined(examiner: Examiner, slice_: Slice, run: Run, seconds: float) -> Result:
+    """A file has it, but running its definition left nothing that can be called."""
+    name = examiner.exercise.name
+    failed = [cell.label for cell in slice_.cells() if cell.label in run.cell_errors]
+    if not failed:
+        why = Explanation(f"`{name}` is not something that can be called.")
+        return unseen(examiner, "stopped", why, seconds, evidence=run.notes[:3])
+    error = run.cell_errors[failed[-1]]
+    why = Explanation(f"Your code raised {error.kind} while {name} was being defined.")
+    return unseen(examiner, "stopped", why, seconds, evidence=(f"{error} ({error.where or failed[-1]})",))
+
+
+def stopped(examiner: Examiner, result: Result, stop: Stopped, seen: Mapping[str, Observation]) -> Result:
+    """It was ended before all probes had seen it.
+
+    Args:
+        result: what comes of those that had.
+    """
+    probe = examiner.exercise.probes.get(stop.probe)
+    where = f"It was looked at on {probe.situation}." if probe else "" if seen else "It had not been called yet."
+    why = Explanation(stop.detail.replace("The code", "Your code", 1), f"{where} {stop.advice}".strip())
+    return replace(
+        result,
+        state="stopped",
+        misconceptions=(),
+        explanations=(why,),
+        situation="",
+        evidence=(),
+        help="located" if stop.line else None,
+        line=stop.line,
+    )
+
+
+def fault(examiner: Examiner, error: Exception, seconds: float) -> Result:
+    """We failed, not the student."""
+    why = Explanation(f"The check itself failed ({type(error).__name__}: {error}). This is our fault, not yours.")
+    exercise = examiner.exercise
+    return Result(exercise.name, "fault", 0.0, 0, len(exercise.counted()), explanations=(why,), seconds=seconds)
+
+
+def unseen(
+    examiner: Examiner,
+    state: State,
+    why: Explanation | None = None,
+    seconds: float = 0.0,
+    evidence: tuple[str, ...] = (),
+) -> Result:
+    """The result of an answer of which nothing was seen."""
+    result = examiner.verdict({}, seconds)
+    return replace(result, state=state, explanations=(why,) if why else (), situation="", evidence=evidence)
+
+
+def in_steps(seconds: float, limit: float) -> float:
+    """The processor time of an answer, rounded down to quarters of the limit.
+
+    Finer would be noise: two runs of one class are to give the same files, on a busy machine too.
+    """
+    return limit / 4 * min(math.floor(4 * seconds / limit), 4)
