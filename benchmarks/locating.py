@@ -25,7 +25,7 @@ from proctor import Examiner, Result
 from proctor.locate.where import lacks_a_line
 from proctor.marking.answers import Answers
 from proctor.marking.extraction import extract
-from proctor.marking.locating import Locating
+from proctor.marking.line_search import Locating
 from proctor.marking.submissions import read
 from qkv import exercises
 from qkv.authoring.write.sample_answers import kept

@@ -16,7 +16,7 @@ from proctor import Examiner, Result
 from proctor.grading.worker import sandbox_for
 from proctor.marking.answers import Answers
 from proctor.marking.extraction import extract
-from proctor.marking.locating import Locating
+from proctor.marking.line_search import Locating
 from proctor.marking.submission_marker import mark_submission
 from proctor.marking.submissions import read
 from proctor.sandbox import Sandbox

@@ -8,7 +8,7 @@ examining   one answer: what an exercise is, whether an answer agrees with the r
     tensor_file such a file, read with distrust
     compare     do two observations agree?
     diagnose    the verdict, and which mistake it is
-    remembering the same for a class: each verdict is found once
+    caching     the same for a class: each verdict is found once
     result      the one result; `report` renders it
     mutate      the proof of an exercise: small damages to the reference are noticed
 marking     one submission: which answers it has, how they are run, what comes of each
@@ -21,8 +21,8 @@ marking     one submission: which answers it has, how they are run, what comes o
     probe_pickle    probes as bytes that the sandbox can load
     live        an answer that is an object of this process, as a notebook has it
     in_process  run a submission in this process, for a self-check
-    locating    the search for the line of a mistake, in a submission that was marked
-    weighing    which file holds the weights that an exercise asks for
+    line_search the search for the line of a mistake, in a submission that was marked
+    weights_files   the file among a submission that holds the weights an exercise asks for
 grading     a class
     grade       all submissions of a class, and the reports about them
     worker      what one process does: mark one submission after another

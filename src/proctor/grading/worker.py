@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from proctor.examining.caching import RememberingExaminer
 from proctor.examining.diagnose import Examiner
-from proctor.examining.remembering import RememberingExaminer
 from proctor.examining.result import Explanation, Result
 from proctor.examining.weights import Weigher
 from proctor.grading.journal import GradedSubmission
@@ -20,7 +20,7 @@ from proctor.inside import warmup
 from proctor.inside.warmup import meta_kernels, stub_compiler
 from proctor.marking import probe_pickle
 from proctor.marking.assignment import Assignment
-from proctor.marking.locating import Locating
+from proctor.marking.line_search import Locating
 from proctor.marking.submission_marker import mark_submission
 from proctor.marking.submissions import File, digest
 from proctor.sandbox import Limits, Sandbox

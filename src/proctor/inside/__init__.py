@@ -8,7 +8,7 @@ What a probe needs, wherever student code runs (a notebook, a self-check, the sa
     observe         run one probe on one implementation
     properties      probes that many exercises share
     running         run a submission: its cells, then every probe. Nothing else compiles student text
-    watching        what the expressions of an answer have for values
+    recorder        the values that the expressions of an answer have while it runs
     time_limit      an exception for code that does not end
     stub_modules    stand-ins for what is of no use to a grader, such as plots
     memory_importer modules that exist as text in memory only

@@ -33,9 +33,9 @@ from proctor.forbid.replace import Blocker, Withheld
 from proctor.inside.inputs import Replay, drawing
 from proctor.inside.memory_importer import MemoryImporter
 from proctor.inside.observe import Observation, Raised, describe, fresh_state, observe, refresh_state
+from proctor.inside.recorder import SEE, Recorder
 from proctor.inside.stub_modules import Inert, InertModules, Missing
 from proctor.inside.time_limit import TimeLimit, time_limit
-from proctor.inside.watching import SEE, Recorder
 
 NAMESPACE = "submission"  # not "__main__": what a script does when it is run is not part of what it defines
 FOR_AN_EDIT = 0.5  # seconds of processor time for an edited answer under one probe: it may be an endless loop

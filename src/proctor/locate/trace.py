@@ -22,7 +22,7 @@ from proctor.examining.compare import Known
 from proctor.examining.diagnose import Examiner
 from proctor.inside.inputs import Replay, drawing
 from proctor.inside.observe import Observation, fresh_state, observe
-from proctor.inside.watching import SEE, Recorder
+from proctor.inside.recorder import SEE, Recorder
 from proctor.locate.source import Definition
 
 CLOSE, VERY_CLOSE = 2e-5, 1e-6  # of each number, and of the largest magnitude

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from proctor.examining.diagnose import Examiner
 from proctor.examining.result import Explanation, Located, Result
 from proctor.locate import words
-from proctor.locate.search import Bench, Budget, Repair, Seen, failing, passing, repair
+from proctor.locate.repair import Bench, Budget, Repair, Seen, failing, passing, repair
 from proctor.locate.trace import Parting, RightValues, Watched, other_ways, parting, right_values, same_variables
 
 STATEMENTS = ("Assign", "AugAssign", "Expr")  # which change what a variable holds

@@ -35,7 +35,7 @@ from proctor.marking.extraction import extract_all
 from proctor.marking.live import LiveAnswers
 from proctor.marking.submissions import WEIGHTS, File
 from proctor.marking.verdicts import in_steps
-from proctor.marking.weighing import unasked, weigh
+from proctor.marking.weights_files import unasked, weigh
 from proctor.sandbox import Limits, Run, Stopped
 
 # What one submission may use in all its runs together, in time limits of one answer: by answers that were stopped for
@@ -342,7 +342,7 @@ class SubmissionMarker:
 
 
 class Locator(Protocol):
-    """Who looks for the line of mistakes that have no name: `proctor.marking.locating.Locating`."""
+    """Who looks for the line of mistakes that have no name: `proctor.marking.line_search.Locating`."""
 
     def locate(self, marker: SubmissionMarker) -> None: ...
 

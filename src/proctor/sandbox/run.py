@@ -124,5 +124,5 @@ def observation_of(payload: bytes) -> Observation:
 
 
 # In a class the same bytes come again and again: they are read once, and give one object, by which a verdict that was
-# given before is known (`proctor.examining.remembering`).
+# given before is known (`proctor.examining.caching`).
 _known_observation = lru_cache(maxsize=8192)(observation_of)

@@ -61,9 +61,9 @@ def main() -> None:
 @click.option("--port", type=click.IntRange(1, 65000), help="Port of the book; JupyterLab takes the next free one.")
 def start(no_browser: bool, port: int | None) -> None:
     """Serve the book and JupyterLab on notebooks/, until Ctrl-C."""
-    from qkv.commands import serve
+    from qkv.commands.start import start as serve_course
 
-    sys.exit(serve.start(port=port, browser=not no_browser))
+    sys.exit(serve_course(port=port, browser=not no_browser))
 
 
 @main.command()
@@ -134,9 +134,9 @@ def hand_in(paths: tuple[Path, ...], out: Path | None) -> None:
     if out is not None and out.suffix != ".zip":
         raise click.UsageError(f"--out names a zip file; {out} does not end in .zip.")
 
-    from qkv.commands import handing_in
+    from qkv.commands.hand_in import hand_in as write_hand_in
 
-    sys.exit(handing_in.hand_in(files, out, say=click.echo))
+    sys.exit(write_hand_in(files, out, say=click.echo))
 
 
 @main.command()
@@ -214,7 +214,7 @@ def grade(
     if scheduler and engine != "dask":
         raise click.UsageError("--scheduler is the address of a Dask cluster: add --engine dask.")
     if engine == "local":
-        from qkv.commands.early import begin_sandbox
+        from qkv.commands.early_sandbox import begin_sandbox
 
         begin_sandbox(Limits(seconds=timeout, memory_mb=memory), trust_submissions)
     chosen = chosen_exercises(exercises) if exercises is not None else None
@@ -333,9 +333,9 @@ def build(stems: tuple[str, ...], check: bool, force: bool, second_seeds: bool) 
 @click.option("--serve", "and_serve", is_flag=True, help="Serve it when it is built, until Ctrl-C.")
 def book(and_serve: bool) -> None:
     """Build the HTML book into _build/html; a warning is an error."""
-    from qkv.commands import serve
+    from qkv.commands.start import build_book, serve_book
 
-    sys.exit(serve.build_book() or (serve.serve_book() if and_serve else 0))
+    sys.exit(build_book() or (serve_book() if and_serve else 0))
 
 
 # ---- what commands accept
@@ -357,7 +357,7 @@ def checkable(path: Path) -> list[Path]:
 
 def course(here: Path | None) -> Path:
     """The course that we are in, or else the one that this command was installed from."""
-    from qkv.commands.serve import NOTEBOOKS, ROOT
+    from qkv.commands.start import NOTEBOOKS, ROOT
 
     if here is None and not NOTEBOOKS.is_dir():
         raise click.UsageError("Run this in the folder of your clone of the course: the one that has notebooks/.")

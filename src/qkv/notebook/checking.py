@@ -22,12 +22,12 @@ from proctor.marking.in_process import LOOPS, InProcess
 from proctor.marking.live import LiveAnswers
 from proctor.marking.submission_marker import Locator, SubmissionMarker
 from proctor.marking.submissions import WEIGHTS, read
-from proctor.marking.weighing import answers_exercise, unasked, weigh
+from proctor.marking.weights_files import answers_exercise, unasked, weigh
 from proctor.report import terminal
 from proctor.sandbox import Limits
 from qkv import exercises
 from qkv.assignments import assignment
-from qkv.notebook import kernel, machine, places, progress, search
+from qkv.notebook import edit_sandbox, kernel, machine, places, progress
 from qkv.notebook.cases import case_of
 
 SMALL_WORDS = frozenset(
@@ -112,8 +112,8 @@ def check_named(name: str, answer: Callable[..., Any]) -> Result:
     """Check an answer that may go by another name, such as a lambda."""
     examiner = _examiner(exercises.get_code(name).name)
     started = time.perf_counter()
-    shown = search.Progress()
-    marker = live_marker(name, answer, examiner, search.locating(shown, candidates=10_000, seconds=SEARCH))
+    shown = edit_sandbox.Progress()
+    marker = live_marker(name, answer, examiner, edit_sandbox.locating(shown, candidates=10_000, seconds=SEARCH))
     try:
         marker.mark()
         result = marker.results[name]
@@ -222,9 +222,11 @@ def check_file(path: Path) -> tuple[list[Result], tuple[Problem, ...]]:
     source = extract(read(path.name, path))
     answers = Answers([source])
     names = [n for n in exercises.of_code() if answers.makes(0, n) or any(p.mentions(n) for p in source.problems)]
-    shown = search.Progress()
+    shown = edit_sandbox.Progress()
     try:
-        results = judged_in_process(answers, names, {name: _examiner(name) for name in names}, search.locating(shown))
+        results = judged_in_process(
+            answers, names, {name: _examiner(name) for name in names}, edit_sandbox.locating(shown)
+        )
     finally:
         shown.end()
     return results, source.problems

@@ -11,12 +11,12 @@ import pytest
 from proctor import Examiner, Result
 from proctor.grading.worker import examiners_of, sandbox_for
 from proctor.inside.running import FOR_AN_EDIT
-from proctor.locate import search
+from proctor.locate import repair
 from proctor.locate.source import applied
 from proctor.marking.answers import Answers
 from proctor.marking.extraction import extract
 from proctor.marking.in_process import InProcess
-from proctor.marking.locating import Locating
+from proctor.marking.line_search import Locating
 from proctor.marking.submission_marker import SubmissionMarker, mark_submission
 from proctor.marking.submissions import File
 from proctor.sandbox import Limits, Sandbox
@@ -228,7 +228,7 @@ def test_a_property_that_is_missing_has_its_line(mark: Mark, change: tuple[str, 
 
 def test_an_edit_that_mends_all_values_is_told_as_that(mark: Mark, monkeypatch: pytest.MonkeyPatch) -> None:
     """Besides, the answer writes into its input, for which a second edit would be needed."""
-    monkeypatch.setattr(search, "SEEDS", 0)
+    monkeypatch.setattr(repair, "SEEDS", 0)
     text = changed(("x - middle", "x + middle"), ("    return", "    x[...] = 0\n    return"))
     result = mark(text)
     assert (result.help, result.line) == ("located", 3)
@@ -317,7 +317,7 @@ def test_a_reference_without_a_text_traces_nothing(sample: Any) -> None:
 
 
 def test_edits_are_made_where_they_say(sample_norm: Any) -> None:
-    from proctor.locate.search import candidates
+    from proctor.locate.repair import candidates
 
     found = candidates({"work.py": "\n\n" + RIGHT}, [])
     for candidate in found:

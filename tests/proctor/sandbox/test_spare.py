@@ -72,9 +72,9 @@ def test_a_process_that_is_forked_from_this_one_can_take_and_end_it(spare: launc
 BEGIN = """
 import sys
 from proctor.sandbox import Limits, launch
-from qkv.commands import early
+from qkv.commands import early_sandbox
 
-early.begin_sandbox(Limits(), False)
+early_sandbox.begin_sandbox(Limits(), False)
 print("torch" in sys.modules, len(launch._spare))
 launch.drop_spare()
 """

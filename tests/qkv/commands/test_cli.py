@@ -235,7 +235,7 @@ def test_check_hands_on_files_and_the_exit_code(tmp_path: Path, monkeypatch: pyt
 
 def test_start(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: dict[str, Any] = {}
-    pretend(monkeypatch, "qkv.commands.serve", start=lambda **options: seen.update(options) or 0)
+    pretend(monkeypatch, "qkv.commands.start", start=lambda **options: seen.update(options) or 0)
     assert run("start", "--no-browser", "--port", "9001").exit_code == 0
     assert seen == {"port": 9001, "browser": False}
 
@@ -353,7 +353,7 @@ def test_book(arguments: list[str], built: int, calls: list[str], code: int, mon
     seen: list[str] = []
     pretend(
         monkeypatch,
-        "qkv.commands.serve",
+        "qkv.commands.start",
         build_book=lambda: seen.append("built") or built,
         serve_book=lambda: seen.append("served") or 0,
     )

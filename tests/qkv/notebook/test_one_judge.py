@@ -16,14 +16,14 @@ import torch
 from proctor import Examiner, Result
 from proctor.grading.worker import sandbox_for
 from proctor.inside.properties import mapped
+from proctor.marking.line_search import Locating
 from proctor.marking.live import named_in, namespace_of
-from proctor.marking.locating import Locating
 from proctor.marking.submission_marker import mark_submission
 from proctor.marking.submissions import read
 from proctor.sandbox import Limits, Sandbox
 from qkv import exercises
 from qkv.assignments import assignment
-from qkv.notebook import search
+from qkv.notebook import edit_sandbox
 from qkv.notebook.checking import _examiner, check_file, check_named
 
 RIGHT = """
@@ -238,7 +238,7 @@ def test_in_a_notebook_the_courses_own_answer_is_no_answer() -> None:
 
 def test_a_line_that_checks_is_not_run_again_to_find_its_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
     searched: list[str] = []
-    monkeypatch.setattr(search, "sandbox_for", lambda name: searched.append("once"))
+    monkeypatch.setattr(edit_sandbox, "sandbox_for", lambda name: searched.append("once"))
     result = check_named("softmax", lambda scores, dim: scores.exp() / scores.exp().sum(dim, keepdim=True).sqrt())
     assert result.state == "not_yet"
     assert not searched

@@ -12,7 +12,7 @@ from proctor.locate import trace
 from proctor.locate.trace import RightValues, array_of, right_values
 from proctor.marking.answers import Answers
 from proctor.marking.extraction import extract
-from proctor.marking.locating import Locating
+from proctor.marking.line_search import Locating
 from proctor.marking.submissions import read
 from qkv import exercises
 from qkv.notebook.checking import judged_in_process

@@ -12,7 +12,7 @@ from proctor import Examiner, Weigher
 from proctor.marking.answers import Answers
 from proctor.marking.extraction import Source, extract_all
 from proctor.marking.submissions import WEIGHTS, File, read
-from proctor.marking.weighing import answers_exercise, weigh
+from proctor.marking.weights_files import answers_exercise, weigh
 from proctor.report import terminal
 from qkv import exercises
 from qkv.notebook.checking import in_numbers, judged_in_process, untold

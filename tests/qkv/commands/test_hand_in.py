@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from proctor.marking.extraction import extract_all
 from proctor.marking.submissions import collect
 from qkv.commands.cli import main
-from qkv.commands.handing_in import hand_in
+from qkv.commands.hand_in import hand_in
 
 RIGHT = """import torch
 def softmax(scores, dim):
@@ -76,8 +76,8 @@ def test_a_table_of_the_notebooks_numbers_does_not_pass(tmp_path: Path, said: li
             salts.append(salt)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("qkv.commands.handing_in.Examiner", Remembered)
-        patch.setattr("qkv.commands.handing_in.judged_in_process", lambda *args: [])
+        patch.setattr("qkv.commands.hand_in.Examiner", Remembered)
+        patch.setattr("qkv.commands.hand_in.judged_in_process", lambda *args: [])
         for _ in range(2):
             hand_in([notebook(tmp_path / "a.ipynb", RIGHT)], None, said.append)
     assert len(set(salts)) == 2

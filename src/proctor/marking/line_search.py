@@ -12,7 +12,7 @@ from proctor.examining.diagnose import Examiner
 from proctor.examining.result import Result
 from proctor.inside.observe import Observation
 from proctor.inside.running import Job, Version
-from proctor.locate.search import Budget, Cells, Seen
+from proctor.locate.repair import Budget, Cells, Seen
 from proctor.locate.where import Answer, Rights, Text, lacks_a_line, located
 from proctor.marking.submission_marker import Circumstances, Session, SubmissionMarker
 
@@ -110,7 +110,7 @@ class MarkerBench:
     def run(
         self, versions: Sequence[Cells], probes: Sequence[str], *, again: bool = False, watched: bool = False
     ) -> list[Seen]:
-        """See `proctor.locate.search.Bench`."""
+        """See `proctor.locate.repair.Bench`."""
         name = self.examiner.exercise.name
         examiner = self.examiner.other_inputs if again else self.examiner
         draws = {name: examiner.draws} if again or self.sends_inputs else None

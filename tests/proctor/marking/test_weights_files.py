@@ -16,7 +16,7 @@ from proctor.grading.engines.local import Local
 from proctor.grading.grade import grade_class, salt_of
 from proctor.grading.worker import Plan
 from proctor.marking.submissions import File, Submission, collect
-from proctor.marking.weighing import unasked, weigh
+from proctor.marking.weights_files import unasked, weigh
 from proctor.sandbox import Limits
 
 spec = importlib.util.spec_from_file_location("sample_weights", Path(__file__).parents[1] / "sample_weights.py")

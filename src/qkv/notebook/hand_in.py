@@ -9,7 +9,7 @@ from torch import nn
 
 from proctor.examining.tensor_file import LARGEST, MB, write
 from qkv.exercises.capstone.tiny_gpt import exercise, weights_of
-from qkv.notebook.going_on import Note
+from qkv.notebook.skipping import Note
 
 
 def hand_in(model: nn.Module, n_heads: int | None = None) -> Note:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from proctor.examining import diagnose, remembering
-from proctor.examining.remembering import RememberingExaminer
+from proctor.examining import caching, diagnose
+from proctor.examining.caching import RememberingExaminer
 from proctor.inside.harness import pack
 from proctor.inside.observe import Observation
 from proctor.sandbox import run
@@ -75,7 +75,7 @@ def test_what_was_seen_on_other_inputs_and_whether_it_was_begun_count_too(examin
 
 
 def test_it_forgets_what_was_long_ago(examiner, found, monkeypatch):
-    monkeypatch.setattr(remembering, "MOST", 2)
+    monkeypatch.setattr(caching, "MOST", 2)
     kept = [as_it_comes(examiner, lambda x, slope, offset, n=n: x + n) for n in range(3)]
     for seen in (*kept, kept[0], kept[2]):
         examiner.verdict(seen)

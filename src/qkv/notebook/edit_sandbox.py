@@ -19,7 +19,7 @@ from proctor.locate.harmless import is_harmless
 from proctor.locate.where import Rights
 from proctor.marking import probe_pickle
 from proctor.marking.in_process import InProcess
-from proctor.marking.locating import Locating
+from proctor.marking.line_search import Locating
 from proctor.marking.submission_marker import Session
 from proctor.sandbox import Fault, Limits, Refused, Sandbox, choose
 from qkv import exercises
