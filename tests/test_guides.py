@@ -131,7 +131,7 @@ def test_a_class_is_graded_and_exported_as_shown(tmp_path: Path) -> None:
             assert is_shown(shown, done.stdout), done.stdout
     assert {"canvas.csv", "moodle.csv", "class.zip", "results"} <= {path.name for path in tmp_path.iterdir()}
     alike = (tmp_path / "results" / "summary.html").read_text("utf-8").partition("look alike")[2]
-    if similarity.available():
+    if similarity.copydetect_available():
         assert re.search(r"maya</a>.*ulla</a>.*100 %", alike, flags=re.S)
         assert "| maya | ulla | 100 % |" in INSTRUCTORS
 

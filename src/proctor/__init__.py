@@ -53,14 +53,14 @@ if TYPE_CHECKING:
     from proctor.examining.diagnose import Examiner
     from proctor.examining.exercise import Exercise
     from proctor.examining.result import Result
-    from proctor.examining.weights import Weigher, WeightsExercise
+    from proctor.examining.weights import WeightsExercise, WeightsJudge
 
-__all__ = ["Examiner", "Exercise", "Result", "Weigher", "WeightsExercise"]
+__all__ = ["Examiner", "Exercise", "Result", "WeightsExercise", "WeightsJudge"]
 HOMES = {
     "Examiner": "diagnose",
     "Exercise": "exercise",
     "Result": "result",
-    "Weigher": "weights",
+    "WeightsJudge": "weights",
     "WeightsExercise": "weights",
 }
 

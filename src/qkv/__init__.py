@@ -27,7 +27,7 @@ def __getattr__(name: str) -> Any:  # so that `qkv --help` does not wait for tor
     if name == "device":
         return importlib.import_module("qkv.notebook.machine").device
     if name == "check":
-        importlib.import_module("qkv.notebook.setup").welcome()
+        importlib.import_module("qkv.notebook.setup").setup_notebook()
     if name in __all__:
         return getattr(importlib.import_module("qkv.notebook.checking"), name)
     raise AttributeError(f"module 'qkv' has no attribute {name!r}; it offers {', '.join(__all__)}")

@@ -23,7 +23,7 @@ from qkv import exercises
 from qkv.authoring.build.definitions import definition
 from qkv.authoring.build.editions import METADATA
 from qkv.commands import start
-from qkv.commands.update import update
+from qkv.commands.update import update_course
 from qkv.notebook.skipping import stub_of
 
 if TYPE_CHECKING:
@@ -305,7 +305,7 @@ def test_an_update_brings_the_new_edition_with_the_answer_in_it(
         git("commit", "-am", "second edition")
         git("push", str(source) + ".git", "HEAD:main")
         said: list[str] = []
-        assert update(clone, say=said.append) == 0, said
+        assert update_course(clone, say=said.append) == 0, said
         assert list((clone / "kept").glob("*/01_lookup.ipynb"))
 
         page.reload()

@@ -26,7 +26,7 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Located:
-    """How the place of a mistake was found that has no name.
+    """The way in which the line of a mistake without a name was found.
 
     Args:
         by: "repair" (an edit there makes all probes agree) or "trace" (a value there is in no right solution).

@@ -22,7 +22,7 @@ Engine = Callable[[Plan, Iterable[Submission]], Iterator[GradedSubmission]]  # g
 
 @dataclass
 class Outcome:
-    """How a run ended: who was marked now and who before, the class in numbers, where earlier results went."""
+    """The outcome of a run: students marked now and before, the class in numbers, the place of earlier results."""
 
     marked: int
     resumed: int
@@ -82,7 +82,7 @@ def open_journal(
         "exercises": version_of(plan.assignment()),
     }
     journal = Journal(out, settings | {"salt": plan.salt})
-    before = journal.unfinished()
+    before = journal.unfinished_settings()
     if before is not None:
         salt = before.pop("salt", "")
         if resume and before == settings:

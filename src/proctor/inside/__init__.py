@@ -1,4 +1,4 @@
-"""What exists beside student code. The directory is the list: `sandbox.launch` sends all of it into the sandbox.
+"""The code that runs in one process with student code. The directory is the list: `sandbox.launch` sends all of it in.
 
 Nothing here may import more of ours than this package and `proctor.forbid` (a test says so), and nothing may be a
 secret: whoever runs inside can read and change it all.

@@ -1,4 +1,4 @@
-"""Where the mistake is, when it has no name: found by running, never guessed.
+"""The line of a mistake that has no name: found by running, never guessed.
 
 Two searches, both used only where nothing was recognised:
 - *by repair* (`edits`, `ingredients`, `repair`): small edits of the student's own code, one at a time, until all probes

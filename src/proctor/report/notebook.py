@@ -22,7 +22,7 @@ SIGNS: dict[State, str] = {"passed": "✓", "not_yet": "○", "not_started": "�
 
 
 def card(result: Result, style: bool = True) -> str:
-    """One card. A page of many cards puts STYLE into its head and asks for cards without."""
+    """One card. A page of many cards puts STYLE into its head and renders cards without it."""
     name, _, verdict = result.headline.partition(": ")
     state, _, count = verdict.partition(" (")
     parts = [

@@ -54,7 +54,7 @@ from typing import TYPE_CHECKING, Any
 
 from proctor.inside.rlimits import Limits
 from proctor.sandbox.launch import Fault
-from proctor.sandbox.tiers import TIERS, Refused, choose, describe
+from proctor.sandbox.tiers import TIERS, Refused, choose, describe_tiers
 
 if TYPE_CHECKING:
     from proctor.sandbox.run import Run, Stopped
@@ -69,7 +69,7 @@ __all__ = [
     "Sandbox",
     "Stopped",
     "choose",
-    "describe",
+    "describe_tiers",
 ]
 HOMES = {"Run": "run", "Stopped": "run", "Sandbox": "sandbox"}
 

@@ -61,7 +61,7 @@ def main() -> None:
 @click.option("--port", type=click.IntRange(1, 65000), help="Port of the book; JupyterLab takes the next free one.")
 def start(no_browser: bool, port: int | None) -> None:
     """Serve the book and JupyterLab on notebooks/, until Ctrl-C."""
-    from qkv.commands.start import start as serve_course
+    from qkv.commands.start import serve_course
 
     sys.exit(serve_course(port=port, browser=not no_browser))
 
@@ -114,7 +114,7 @@ def watch(path: Path) -> None:
 
     from qkv.commands import watch as watching
 
-    sys.exit(watching.watch(path, say=click.echo))
+    sys.exit(watching.watch_file(path, say=click.echo))
 
 
 @main.command("hand-in")
@@ -134,7 +134,7 @@ def hand_in(paths: tuple[Path, ...], out: Path | None) -> None:
     if out is not None and out.suffix != ".zip":
         raise click.UsageError(f"--out names a zip file; {out} does not end in .zip.")
 
-    from qkv.commands.hand_in import hand_in as write_hand_in
+    from qkv.commands.hand_in import write_hand_in
 
     sys.exit(write_hand_in(files, out, say=click.echo))
 
@@ -154,7 +154,7 @@ def update(no_pull: bool) -> None:
     from qkv.commands import update as newer
     from qkv.notebook import progress
 
-    sys.exit(newer.update(course(progress.course_here()), pull=not no_pull, say=click.echo))
+    sys.exit(newer.update_course(course(progress.course_here()), pull=not no_pull, say=click.echo))
 
 
 @main.command()
@@ -162,7 +162,7 @@ def doctor() -> None:
     """Say what this machine has: versions, devices, sandbox."""
     from qkv.commands import doctor as examination
 
-    click.echo(examination.report())
+    click.echo(examination.machine_report())
 
 
 # ---- instructors
@@ -221,7 +221,7 @@ def grade(
 
     from qkv.commands import grading
 
-    code = grading.grade(
+    code = grading.grade_submissions(
         submissions,
         out,
         jobs=jobs,
@@ -250,7 +250,7 @@ def export(directory: Path, kind: str, out: Path, roster: Path | None) -> None:
 
     from qkv.commands import grading
 
-    sys.exit(grading.export(directory, kind, out, roster))
+    sys.exit(grading.export_class(directory, kind, out, roster))
 
 
 # ---- authors
@@ -309,7 +309,7 @@ def lint(names: tuple[str, ...], salts: int, jobs: int | None, changed: bool, tu
         if not chosen:
             print("No exercise changed since main: nothing to prove.")
             return
-    sys.exit(gate.run(list(dict.fromkeys(chosen)), salts, jobs))
+    sys.exit(gate.run_lint(list(dict.fromkeys(chosen)), salts, jobs))
 
 
 @main.command()
@@ -324,7 +324,7 @@ def build(stems: tuple[str, ...], check: bool, force: bool, second_seeds: bool) 
     if check and second_seeds:
         raise click.UsageError("--check runs nothing; it compares what `qkv build --second-seeds` has stored.")
 
-    from qkv.authoring.build.building import build as build_editions
+    from qkv.authoring.build.building import build_editions as build_editions
 
     sys.exit(build_editions(list(stems) or None, check, force, second_seeds))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from torch import nn
 
-from proctor.examining.tensor_file import LARGEST, MB, write
+from proctor.examining.tensor_file import LARGEST, MB, write_tensors
 from qkv.exercises.capstone.tiny_gpt import exercise, weights_of
 from qkv.notebook.skipping import Note
 
@@ -20,7 +20,7 @@ def hand_in(model: nn.Module, n_heads: int | None = None) -> Note:
         n_heads: its number of heads, if the model does not tell it.
     """
     weights = weights_of(model, n_heads)
-    content = write(weights)
+    content = write_tensors(weights)
     if len(content) > LARGEST:
         raise ValueError(f"these weights have {len(content) / MB:.1f} MB; at most {LARGEST // MB} MB are graded.")
     path = Path(exercise.file)

@@ -7,7 +7,7 @@ from html import escape
 
 import torch
 
-from proctor.forbid.replace import look_up
+from proctor.forbid.replace import prepare_families
 from qkv.notebook import kernel, machine, places, progress, skipping
 
 NOTEBOOK = "JPY_SESSION_NAME"  # where Jupyter tells a kernel which notebook it serves
@@ -19,19 +19,19 @@ DARK = (
 )
 
 
-def welcome() -> None:
-    """A notebook computes where it is told; where progress is kept, `skip` and `reset` are there, and so is a place on
-    top for what is missing.
+def setup_notebook() -> None:
+    """Set up a notebook session: device and seeds; where progress is stored also `skip`, `reset` and the banner of
+    missing exercises.
 
     What is shown is shown again when the cell is run again, which clears it.
     """
     shell = kernel.interactive()
     if shell is not None:
-        machine.settle()
+        machine.apply_settings()
     if shell is None or progress.location() is None:
         return
-    if skipping.track_missing not in kernel.listeners:
-        kernel.listeners.append(skipping.track_missing)
+    if skipping.track_missing not in kernel.callbacks:
+        kernel.callbacks.append(skipping.track_missing)
         warm_up()
         shell.user_ns.setdefault("skip", skipping.skip)
         shell.user_ns.setdefault("reset", skipping.reset)
@@ -40,12 +40,11 @@ def welcome() -> None:
     link = f'<a href="{escape(address)}" target="_blank">This chapter in the book</a>' if address else ""
     shell.display_pub.publish({"text/html": f"<style>{DARK}</style>{link}", "text/plain": address})
     if skipping.missing:
-        kernel.tell(skipping.missing)
+        kernel.show_missing(skipping.missing)
 
 
 def warm_up() -> None:
-    """Do before a check what takes a second: torch loads what the first operation on its `meta` device needs, and all
-    of it is looked through for what exercises may forbid. Not in a thread: a cell of the student's that imports parts
-    of torch meanwhile would meet a lock."""
+    """Do slow first-time work before a check: torch's first operation on `meta`, and the scan for forbidden functions.
+    Not in a thread: a student's cell that imports parts of torch meanwhile would block on a lock."""
     torch.empty(1, device="meta").sub(1)
-    look_up(())
+    prepare_families(())

@@ -22,17 +22,20 @@ class Note(str):
 def skip(name: str | Callable[..., Any]) -> Note:
     """Go on with our version of an exercise. It counts as skipped until you have written your own."""
     if name in exercises.of_weights():
-        progress.skip(str(name))
-        return Note(f"Exercise {places.number(str(name))} is skipped: it is there when you come back with weights.")
+        progress.mark_skipped(str(name))
+        return Note(
+            f"Exercise {places.exercise_number(str(name))} is skipped: it is there when you come back with weights."
+        )
     exercise = exercises.get_code(name if isinstance(name, str) else name.__name__)
     notebook = vars(sys.modules["__main__"])
     notebook[exercise.name] = exercise.reference
-    progress.skip(exercise.name)
+    progress.mark_skipped(exercise.name)
     if missing.pop(exercise.name, None) is not None:
-        kernel.tell(missing)
+        kernel.show_missing(missing)
+    number = places.exercise_number(exercise.name)
     return Note(
-        f"Exercise {places.number(exercise.name)} is skipped: from here on `{exercise.name}` is ours. To come back, "
-        "write yours in its cell, run it, and check it."
+        f"Exercise {number} is skipped: from here on `{exercise.name}` is ours. To come back, write yours in its cell, "
+        "run it, and check it."
     )
 
 
@@ -54,23 +57,23 @@ SKIP_CALL = re.compile(r"skip\('(\w+)'\)")
 missing: dict[str, str] = {}
 
 
-def track_missing(cell: kernel.Ran) -> None:
-    """After each cell: has it stopped at an exercise that is not written, or written one?"""
+def track_missing(cell: kernel.CellRun) -> None:
+    """Update the list of missing exercises after each cell: it may have stopped at one, or have written one."""
     before = dict(missing)
     if isinstance(cell.error, NotImplementedError) and (found := SKIP_CALL.search(str(cell.error))):
-        missing[found[1]] = places.cell(found[1])
-    for name in [n for n in missing if kernel.mentions(cell.text, n) and not is_stub(cell.text)]:
+        missing[found[1]] = places.cell_link(found[1])
+    for name in [n for n in missing if kernel.mentions(cell.text, n) and not has_stub_body(cell.text)]:
         del missing[name]
     if missing != before:
-        kernel.tell(missing)
+        kernel.show_missing(missing)
 
 
-def is_stub(text: str) -> bool:
+def has_stub_body(text: str) -> bool:
     return "raise NotImplementedError" in text
 
 
 def stub_of(name: str) -> str:
-    """An exercise as it was handed out."""
+    """The stub of an exercise, as handed out."""
     from qkv.authoring.build.definitions import definition
 
     if name in exercises.of_weights():

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from proctor.inside.memory_importer import MemoryImporter
-from proctor.inside.running import Cell, Output, replaced, room, run_cells, uncompiled
+from proctor.inside.running import Cell, Output, replaced, run_cells, submission_namespace, uncompiled
 from proctor.inside.stub_modules import Inert, InertModules, Missing
 
 
@@ -132,7 +132,7 @@ def test_output_keeps_the_beginning_and_stops_a_flood():
 def test_a_module_that_holds_answers_is_withheld_by_name():
     names: dict[str, object] = {}
     cells = [Cell("cell 1", "from course.model.blocks import Layer\ndef f(): return Layer(3)")]
-    with room(Output(9, 9, lambda: None), {"course.model.heads": "x = 1"}):
+    with submission_namespace(Output(9, 9, lambda: None), {"course.model.heads": "x = 1"}):
         run_cells(cells, names, withheld=["course"])
     with pytest.raises(ModuleNotFoundError, match=r"^course\.model\.blocks cannot be imported for this"):
         names["f"]()
@@ -142,7 +142,7 @@ def test_a_room_leaves_everything_as_it_was():
     import builtins
 
     before = dict(sys.modules), list(sys.meta_path), sys.stdout, sys.argv, builtins.input
-    with room(Output(9, 99, lambda: None), {"sandbox_test_package.one": "value = 4"}) as names:
+    with submission_namespace(Output(9, 99, lambda: None), {"sandbox_test_package.one": "value = 4"}) as names:
         run_cells([Cell("cell 1", "import matplotlib, sandbox_test_package.one as m; print(m.value)")], names)
         assert names["m"].value == 4
         assert sys.argv == ["submission"]

@@ -243,7 +243,7 @@ def test_a_process_is_gone_when_its_session_ends(box):
     with box.session() as session:
         run_in(session, MARK)
     assert run_in(session, MARK).output == "0\n"
-    box.dismiss()
+    box.end_child()
 
 
 @pytest.mark.parametrize(
@@ -415,7 +415,7 @@ box.run(Job([Cell("cell 1", "while True: pass")]))
 
 def test_probes_that_cannot_be_loaded_are_a_fault_of_ours():
     with make("landlock") as box:
-        box._stock = replace(box._stock, probes=b"not a pickle")
+        box._payload = replace(box._payload, probes=b"not a pickle")
         with pytest.raises(Fault, match=r"(?s)^the sandbox did not start: .*UnpicklingError"):
             box.start()
 

@@ -201,7 +201,7 @@ def test_without_notebooks_it_says_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(start, "NOTEBOOKS", tmp_path / "notebooks")
-    assert start.start(browser=False) == 1
+    assert start.serve_course(browser=False) == 1
     assert "install the course from a clone, with `pip install -e .`" in capsys.readouterr().err
 
 
@@ -251,7 +251,7 @@ def test_the_first_screen_is_the_welcome_until_there_are_tabs_to_come_back_to(so
 
 
 def test_the_welcome_leads_to_every_chapter_and_to_the_book(root: Path) -> None:
-    text = welcome.text("http://127.0.0.1:8100/")
+    text = welcome.welcome_text("http://127.0.0.1:8100/")
     assert "](http://127.0.0.1:8100/)" in text
     linked = re.findall(r"\]\((\w+\.ipynb)\)", text)
     assert [path.name for path in sorted((root / "notebooks").glob("[0-9]*.ipynb"))] == linked[1:]
@@ -275,7 +275,7 @@ def test_a_book_that_does_not_build_leaves_the_old_one(
 ) -> None:
     from qkv.authoring.publish import publishing
 
-    monkeypatch.setattr(publishing, "book", lambda: 1)
+    monkeypatch.setattr(publishing, "publish_book", lambda: 1)
     with pytest.raises(start.NotServing, match="the book did not build"):
         start.ensure_book()
     (sources / "_build" / "html" / "index.html").write_text("old")
@@ -288,7 +288,7 @@ def test_a_book_that_builds_is_fresh(sources: Path, monkeypatch: pytest.MonkeyPa
 
     past = time.time() - 5
     os.utime(sources / "book" / "chapters" / "01_lookup.md", (past, past))
-    monkeypatch.setattr(publishing, "book", lambda: 0)
+    monkeypatch.setattr(publishing, "publish_book", lambda: 0)
     start.ensure_book()
     assert not start.book_is_stale()
 

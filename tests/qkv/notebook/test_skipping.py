@@ -30,8 +30,8 @@ class Notebook:
         self.shell.display_pub.publish = lambda data, *a, **options: self.shown.append((data, options))
         self.payloads: list[tuple[str, bool]] = []
         self.shell.set_next_input = lambda text, replace=False: self.payloads.append((text, replace))
-        self.run("from qkv import check, hint, status\nfrom qkv.notebook import kernel, setup\nkernel.attend()")
-        self.run("setup.welcome()")
+        self.run("from qkv import check, hint, status\nfrom qkv.notebook import kernel, setup\nkernel.install_hook()")
+        self.run("setup.setup_notebook()")
 
     def run(self, text: str) -> Any:
         return self.shell.run_cell(text, store_history=True).result
@@ -41,11 +41,11 @@ class Notebook:
 def notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Notebook]:
     monkeypatch.setenv("QKV_PROGRESS", str(tmp_path / "progress.json"))
     monkeypatch.setattr(kernel, "_cells", [])
-    monkeypatch.setattr(kernel, "listeners", [])
+    monkeypatch.setattr(kernel, "callbacks", [])
     monkeypatch.setattr(skipping, "missing", {})
     made = Notebook()
     yield made
-    made.shell.events.unregister("post_run_cell", kernel.remember)
+    made.shell.events.unregister("post_run_cell", kernel.on_cell_run)
     InteractiveShell.clear_instance()
 
 
@@ -69,12 +69,12 @@ def test_skip_goes_on_with_ours_and_says_so(notebook: Notebook) -> None:
     result = notebook.run("check(softmax)")
     assert result.state == "not_started"
     assert "This softmax is ours." in result.message
-    assert progress.load()["states"]["softmax"] == "skipped"
+    assert progress.load_progress()["states"]["softmax"] == "skipped"
     assert f"0 of {len(exercises.of_chapter('lookup'))}, 1 skipped" in str(notebook.run("status()"))
     assert "skipped: ours for now" in notebook.run("status()")._repr_html_()
     notebook.run(RIGHT)
     assert notebook.run("check(softmax)").state == "passed"
-    assert progress.load()["states"]["softmax"] == "passed"
+    assert progress.load_progress()["states"]["softmax"] == "passed"
 
 
 def test_the_stub_tells_how_to_go_on_and_the_top_says_what_is_missing(notebook: Notebook) -> None:

@@ -1,4 +1,4 @@
-"""What Gradescope runs: two scripts, and our packages beside them. It unpacks all of it into /autograder/source."""
+"""The autograder for Gradescope: two scripts and our packages, which it unpacks into /autograder/source."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def autograder(program: str, exercises: Sequence[str]) -> bytes:
 
 
 def requirements(program: str) -> Iterator[str]:
-    """What the program needs without its extras, as its own metadata say, in the versions that are in use here."""
+    """The program's dependencies without its extras, pinned to the versions installed here."""
     lines = [line for name in packages_distributions().get(program, ()) for line in requires(name) or ()]
     needed = [re.match(r"[\w.-]+", line) for line in lines if "extra ==" not in line]
     for name in dict.fromkeys(found[0] for found in needed if found):

@@ -1,4 +1,4 @@
-"""From a reference module: what the solved edition shows, and the stub that the student starts from."""
+"""Two versions of a definition in a reference module: the solved one, and the stub that students start from."""
 
 from __future__ import annotations
 
