@@ -39,15 +39,16 @@ mkdir -p "$$work/class" /autograder/results
 cp -r /autograder/submission "$$work/class/submission"
 # two commands in one process: torch is loaded once
 /autograder/venv/bin/python - "$$work" <<'END'
+import runpy
 import sys
-from $program.cli import main
 
 work = sys.argv[1]
 grade = ["grade", f"{work}/class", "--out", f"{work}/graded", "--jobs", "1", "--timeout", "60", "--memory", "512"]
 export = ["export", f"{work}/graded", "--format", "gradescope", "--out", "/autograder/results/results.json"]
 for command in ([*grade, "--exercises", "$exercises"], export):
+    sys.argv = ["$program", *command]
     try:
-        main(command, prog_name="$program")
+        runpy.run_module("$program", run_name="__main__")
     except SystemExit as end:
         if end.code:
             raise
