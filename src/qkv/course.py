@@ -178,7 +178,7 @@ def _files(toc: Any) -> Iterator[str]:
             yield from _files(part)
 
 
-# ---- for whoever has the package, with or without the book
+# ---- for installations with or without the book
 
 
 @dataclass(frozen=True)

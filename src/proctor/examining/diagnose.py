@@ -63,7 +63,8 @@ class Examiner:
 
     @cached_property
     def other_inputs(self) -> Examiner:
-        """The same exercise on a second set of inputs: a mistake is named only if it shows there too."""
+        """The examiner of the same exercise on a second set of inputs: a mistake is named only if it shows there
+        too."""
         return Examiner(self.exercise, f"{self._source.salt} once more", self.pairs)
 
     @cached_property
@@ -85,7 +86,7 @@ class Examiner:
         return self._source.table
 
     def examine(self, implementation: Any) -> Result:
-        """Judge an implementation of ours, such as the reference or a mistake, in this process. What a student wrote is
+        """Judge an implementation of ours, such as the reference or a mistake, in this process. A student's answer is
         judged by `proctor.marking.submission_marker`."""
         seen = self.observations(implementation)
         result = self.verdict(seen)

@@ -25,7 +25,7 @@ class Probe:
     """One situation in which an implementation is observed.
 
     A value probe earns marks; a property probe (inputs unchanged, another dtype, another device) can only cost them; a
-    remark costs nothing: an answer that passes hears of it.
+    remark costs nothing: its text is shown with a pass.
     """
 
     name: str

@@ -105,7 +105,7 @@ def rearranged(name: str, wanted: ComparableTensor, got: ComparableTensor) -> It
 
 
 def scaled(name: str, wanted: ComparableTensor, mine: Array, theirs: Array) -> Iterator[str]:
-    """The same factor, or the same difference, everywhere."""
+    """The fact that an array is off by one factor, or by one difference, everywhere."""
     if mine.size < 2:
         return
     factor = float((mine * theirs).sum() / max(float((theirs * theirs).sum()), 1e-300))

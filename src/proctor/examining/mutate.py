@@ -1,6 +1,6 @@
 """Mutants of a reference: small damage, one place at a time, that some probe should notice.
 
-A probe is worth the wrong answers that it rejects. Mutants are wrong answers that nobody chose.
+A probe is worth the wrong answers that it rejects. Mutants are wrong answers that no author chose.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SWAPS: dict[type[ast.AST], tuple[type[ast.AST], ...]] = {
     ast.And: (ast.Or,), ast.Or: (ast.And,),
 }  # fmt: skip
 COMMUTATIVE = {"transpose", "swapaxes", "swapdims", "maximum", "minimum", "max", "min", "logical_and", "logical_or"}
-TIME_LIMIT = 5  # seconds of processor time; a mutant that loops for ever has been noticed
+TIME_LIMIT = 5  # seconds of processor time; a mutant that never ends counts as noticed
 
 
 @dataclass(frozen=True)

@@ -44,8 +44,8 @@ class LoadedFunctions:
             count, found = self.forbidden.get(family, (0, []))
             if count < len(self.functions):
                 new = islice(self.functions.values(), count, None)
-                told = ((function, family.names(function.__code__.co_qualname)) for function in new)
-                found = [*found, *((function, said) for function, said in told if said)]
+                named = ((function, family.names(function.__code__.co_qualname)) for function in new)
+                found = [*found, *((function, said) for function, said in named if said)]
                 self.forbidden[family] = len(self.functions), found
             return found
 

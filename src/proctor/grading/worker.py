@@ -32,7 +32,7 @@ class Plan:
 
     Args:
         make: gives the assignment when it is called with `arguments`; other processes find it by its import path.
-        salt: enters every input. It is secret: whoever knows it can prepare answers.
+        salt: enters every input. It is secret: with it answers can be prepared.
         limits: of one run in the sandbox.
         tier: of the sandbox.
         trust: allow running without a sandbox.

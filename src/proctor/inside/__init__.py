@@ -1,7 +1,7 @@
 """The code that runs in one process with student code. The directory is the list: `sandbox.launch` sends all of it in.
 
 Nothing here may import more of ours than this package and `proctor.forbid` (a test says so), and nothing may be a
-secret: whoever runs inside can read and change it all.
+secret: student code can read and change it all.
 
 What a probe needs, wherever student code runs (a notebook, a self-check, the sandbox's child):
     inputs          fresh inputs, named by keys, salted in graded runs

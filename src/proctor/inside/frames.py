@@ -70,7 +70,7 @@ def clean(text: object, limit: int) -> str:
 
 
 def one_line(text: str, limit: int) -> str:
-    """The same for a name, which has neither line breaks nor tabs."""
+    """`clean` for a name, which has neither line breaks nor tabs."""
     return clean(text, limit).replace("\n", "\N{REPLACEMENT CHARACTER}").replace("\t", "\N{REPLACEMENT CHARACTER}")
 
 

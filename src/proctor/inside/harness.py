@@ -63,7 +63,7 @@ class Channel:
         while count:
             part = os.read(self.descriptor, min(count, 1 << 20))
             if not part:
-                os._exit(0)  # nobody wants an answer any more
+                os._exit(0)  # the other side is gone
             parts.append(part)
             count -= len(part)
         return b"".join(parts)

@@ -5,7 +5,7 @@ nothing can be written anywhere; where the kernel knows it (ABI 6), signals and 
 Known gap of the kernel's: `stat()` still tells that a hidden file exists, and how large it is. Its content and the
 listing of its directory stay hidden.
 
-Started by root, the process also becomes a user that owns nothing (a number nobody uses) and gives up all capabilities.
+Started by root, the process also becomes a user that owns nothing (an unused number) and gives up all capabilities.
 If that user could not read the interpreter (it lives in root's home, say), it keeps the one that reads past file
 permissions, and Landlock still confines it to the named trees.
 """

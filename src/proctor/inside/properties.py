@@ -355,7 +355,7 @@ def leaves(value: Any, place: str) -> Iterator[tuple[str, Any]]:
 
 
 def mapped(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
-    """The same structure with every tensor changed."""
+    """A copy of a nested structure with every tensor changed."""
     if isinstance(value, Tensor):
         return change(value)
     if isinstance(value, dict):

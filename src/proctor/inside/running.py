@@ -1,6 +1,6 @@
 """Running a submission: its cells in a namespace of their own, then every probe of every exercise.
 
-This is the one place where student text is compiled and run, whoever asks: a self-check in this process
+This is the one place where student text is compiled and run, for every caller: a self-check in this process
 (`proctor.marking.in_process`), the grader in a sandbox's child (`proctor.inside.harness`). So both see the same.
 
 Guarantees to the honest student: cells run in order in one namespace, a failing cell spoils only itself, a probe that
@@ -59,7 +59,7 @@ class Version:
     Args:
         exercise: what it answers.
         cells: label -> the text that is run instead.
-        watched: its expressions tell their values (`proctor.locate.trace`), which are what is observed.
+        watched: observe the values of its expressions (`proctor.locate.trace`) instead of its results.
     """
 
     exercise: str
@@ -81,7 +81,7 @@ class Job:
         objects: exercise -> its answer, where that is known as an object of this process and not as text.
         namespace: the globals that such an answer sees.
         withheld: what such an answer may not call: the course's own version of it.
-        holds_reference: something in it is the reference's, from which a submission could learn to answer the next.
+        holds_reference: it contains parts of the reference, from which a submission could learn the next answer.
         versions: a name of its own in `exercises` -> the edited answer that is run under it.
     """
 
@@ -129,7 +129,7 @@ def run_job(
     """Run the cells in a namespace, then the probes; report each observation by callback.
 
     Args:
-        interruptible: somebody is at the keyboard: a KeyboardInterrupt is theirs, and ends it all.
+        interruptible: let a KeyboardInterrupt through: it comes from a person at the keyboard.
     """
     with fresh_state(), uncompiled():
         found = load_cells(job, blocker, names, interruptible)
@@ -164,7 +164,7 @@ def run_probes(
     interruptible: bool,
 ) -> None:
     """Run the requested probes on the answer to each exercise."""
-    # those that forbid the same beside each other: taking something away costs as much as a few probes
+    # neighbours with the same forbidden families share a block: blocking takes as long as a few probes
     for families, neighbours in groupby(implementations, lambda exercise: tuple(job.forbid.get(exercise, ()))):
         with blocker.without(families, job.withheld):
             for exercise in neighbours:
@@ -292,9 +292,9 @@ class Output(io.TextIOBase):
     """A stream for printed text: stores the beginning, drops the rest, enforces the limit.
 
     Args:
-        keep: characters that are kept.
+        keep: characters to store of each probe.
         limit: characters that may be printed.
-        on_limit: what happens when there are more.
+        on_limit: callback for exceeding the limit; raises `OutputLimit` by default.
     """
 
     def __init__(self, keep: int, limit: int, on_limit: Callable[[], NoReturn] | None = None) -> None:

@@ -244,9 +244,9 @@ def prepare() -> None:
 
 
 def offer_devnull(descriptor: int) -> None:
-    """Let Python's own functions open /dev/null for writing by copying a descriptor that is open on it.
+    """Make Python's own functions open /dev/null for writing by copying a descriptor that is open on it.
 
-    This is a courtesy to code beside us, and no wall: nobody can do more with it than with the descriptor itself.
+    This is a courtesy to code beside us, and no wall: it allows no more than the descriptor itself does.
     """
     by_number, by_name = os.open, io.open
 

@@ -84,7 +84,7 @@ def _confine(boot: Mapping[str, Any]) -> Callable[[], None]:
             landlock.die_with_parent()  # changing the user cancels it
             if user >= landlock.UNUSED_USERS:
                 return everyone  # alone under this user
-        return nothing  # the filter lets nobody start a process
+        return nothing  # the filter allows no new process
     return _orphans
 
 

@@ -135,7 +135,7 @@ def pushed_in(outer: ast.BinOp) -> Iterator[Change]:
 
 
 def pulled_out(call: ast.Call) -> Iterator[Change]:
-    """The same the other way round: `f(a + b)` as `f(a) + b`."""
+    """The inverse of `pushed_in`: `f(a + b)` as `f(a) + b`."""
     if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.BinOp):
         inner = call.func.value
         yield changed(inner, left=changed(call, func=attribute(inner.left, call.func.attr))), "brackets", 1.3

@@ -224,7 +224,7 @@ def inlined(node: ast.expr, variables: Mapping[str, ast.expr]) -> ast.expr:
 
 
 def renamed(node: Node, names: Mapping[str, str]) -> Node:
-    """The same in other names, where they are assigned too."""
+    """A copy of a node with other names, also where they are assigned."""
     new = deepcopy(node)
     for part in ast.walk(new):
         if isinstance(part, ast.Name) and part.id in names:

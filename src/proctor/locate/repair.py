@@ -1,7 +1,7 @@
 """The search by repair: try edits, smallest first, until all probes agree, here and on a second set of inputs.
 
-A candidate meets a probe that the answer fails first; few get further. Whoever runs candidates tells what the probes
-saw, and the verdict on them is made here.
+A candidate meets a probe that the answer fails first; few get further. The runner of candidates returns
+observations, and the verdict on them is made here.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Bench(Protocol):
 
         Args:
             again: on the second set of inputs.
-            watched: the versions tell the values of their expressions, which are what is seen.
+            watched: observe the values of the versions' expressions instead of their results.
         """
         ...
 
@@ -65,8 +65,8 @@ class Budget:
 
     Args:
         candidates: edits that are tried. This ends a search, so that it ends alike on every machine.
-        seconds: of processor time, as whoever runs them tells it (`used`); where somebody waits, this may end it.
-        on_progress: hears how many edits were tried so far.
+        seconds: of processor time, as the runner reports it (`used`); ends the search where a person waits.
+        on_progress: called with the number of edits tried so far.
     """
 
     candidates: int = 1000
@@ -93,7 +93,7 @@ def candidates(
     """All single edits of these cells, smallest first; those that come out the same count once.
 
     Args:
-        spot: where the numbers part: what is edited there is tried earlier.
+        spot: the first divergence: edits there are tried earlier.
         names: variables of the solutions -> those of the student's that have the same value.
     """
     ingredients = Ingredients(solutions, names)

@@ -1,9 +1,10 @@
 """The search by trace: the first divergence of an answer's values from those of right solutions.
 
-Every expression of the student's is made to tell its value while the answer runs under a probe that it fails. A value
-is *known* if a right solution has it anywhere on the same input. From what was returned we walk back, against the flow
-of the data, through values that are not known, until we come to one whose own inputs are: there the numbers part.
-Where the answer is right under other probes, what is not known there either is another way, and not the mistake.
+Every expression of the student's is instrumented to report its value while the answer runs under a probe that it fails.
+A value is *known* if a right solution has it anywhere on the same input. From what was returned we walk back, against
+the flow of the data, through values that are not known, until we come to one whose own inputs are: that is the first
+divergence. Where the answer is right under other probes, what is not known there either is another way, and not the
+mistake.
 """
 
 from __future__ import annotations
@@ -340,7 +341,7 @@ def run_instrumented(
     return namespace[name]
 
 
-# ---- where they part
+# ---- the first divergence
 
 
 @dataclass(frozen=True)

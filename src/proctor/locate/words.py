@@ -71,7 +71,7 @@ def one_change(line: str, code: str, kind: str, probes: int, agree: int | None =
 
 
 def two_changes(places: list[tuple[str, str]], probes: int) -> str:
-    """The same for two; `places` are their lines and kinds."""
+    """The sentence for two edits; `places` are their lines and kinds."""
     (first, one), (second, other) = places
     where = f"both in {first}" if first == second else f"one in {first}, one in {second}"
     look = KINDS[one].look if one == other else f"{KINDS[one].look} and {KINDS[other].look}"

@@ -33,7 +33,7 @@ MOST_CODE = 2_000_000  # characters of one submission
 MOST_CELLS = 5_000  # of one submission
 SECONDS = 20.0  # of processor time for one submission, looked at between two cells
 MOST_PIECES = 4_000_000  # numbers, texts and lists of one notebook: each takes far more memory than it has bytes
-MOST_PROBLEMS = 20  # that are told one by one
+MOST_PROBLEMS = 20  # that are reported one by one
 SHORT = 2_000  # characters of a cell that may be remembered
 NOT_WRITTEN_IN = {"idna", "punycode"}  # made for host names: reading a file in them takes the square of its length
 
@@ -64,7 +64,7 @@ class Reading:
 
     Args:
         seconds: of processor time.
-        clock: tells the processor time that was used so far.
+        clock: returns the processor time used so far.
     """
 
     def __init__(self, seconds: float = SECONDS, clock: Callable[[], float] = time.process_time) -> None:
@@ -109,7 +109,7 @@ def extract(file: File, reading: Reading | None = None) -> Source:
         read_into(definitions, problems, file, reading)
     except Unreadable as error:
         problems.append(Problem(f"{name} could not be read: {error}"))
-    except Exception:  # a file that nobody thought of: its author hears of it, and the class goes on
+    except Exception:  # an unforeseen file: reported to its author, and the class goes on
         problems.append(Problem(f"{name} could not be read: it is not what its name says."))
     return Source(file.name, tuple(definitions), tuple(problems))
 

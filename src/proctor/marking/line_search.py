@@ -32,11 +32,11 @@ class LineSearch:
     Args:
         candidates: edits that are tried for one answer.
         seconds: of processor time for one answer.
-        reveal: keep the edits, for authors.
-        reference_values: what right solutions are and do, computed once for a class.
-        elsewhere: gives the session in which the edited answers to an exercise run, if that is not where the answers
-            do, from the job that they are edited from; none if there is no place for them.
-        tell: hears how many edits were tried so far.
+        reveal: store the edits in the result, for authors.
+        reference_values: cache of the reference solutions, shared by a class.
+        elsewhere: makes the session for edited answers to an exercise, from the job with the unedited text, where it is
+            not the session of the answers; None if there is no safe place.
+        on_progress: called with the number of edits tried so far.
     """
 
     candidates: int = 1000
@@ -98,7 +98,7 @@ class MarkerBench:
 
     Args:
         job: with the text that they are versions of.
-        sends_inputs: whoever runs them has no inputs.
+        sends_inputs: send inputs with each run: the session has none of its own.
     """
 
     session: Session

@@ -275,7 +275,7 @@ class SubmissionMarker:
     def job_of_text(
         self, context: RunContext, names: Sequence[str], probes: Mapping[str, Sequence[str]] | None = None
     ) -> Job:
-        """The same for answers as text, which those that are objects have as well."""
+        """The job for answers as text, which answers that are objects have as well."""
         slice_ = self.slice(context.file, *names)
         return Job(
             cells=[Cell("setup", self.assignment.setup), *slice_.cells()],

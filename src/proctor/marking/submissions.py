@@ -88,7 +88,7 @@ def collect(root: Path, but: Path | None = None) -> Class:
 
     Args:
         root: the folder of the class.
-        but: a folder in it that is nobody's, such as the one that results go to.
+        but: a folder in it that belongs to no student, such as the one for results.
     """
     places: dict[str, list[Path]] = {}
     ignored: list[str] = []
@@ -170,7 +170,7 @@ def joined_names(names: list[str], most: int = 3) -> str:
 
 
 def digest(files: list[File]) -> str:
-    """The same for the same submission, and only for it."""
+    """A hash of a submission's files."""
     total = hashlib.sha256()
     for file in files:
         for part in (file.name.encode(), file.content, file.problem.encode()):
@@ -190,7 +190,7 @@ def skipped(name: str) -> bool:
 def legible(name: str) -> str:
     """A file name as text that shows all that it has; two names never become one.
 
-    Bytes that are not UTF-8 become `\\xff`, characters that nobody sees, or that turn the direction of writing round,
+    Bytes that are not UTF-8 become `\\xff`, invisible characters, or that turn the direction of writing round,
     `\\u202e`, and a backslash becomes two. All else stays as it is.
     """
     return "".join(map(visible_character, os.fsencode(name).decode("utf-8", "surrogateescape")))

@@ -23,7 +23,7 @@ def absent(examiner: Examiner, problems: Sequence[Problem]) -> Result:
     spoiled = [problem.sentence for problem in problems if problem.mentions(examiner.exercise.name)]
     if spoiled:
         return unseen(examiner, "stopped", Explanation(" ".join(spoiled)))
-    return unseen(examiner, "not_started")  # a file that could not be read is told once, beside the results
+    return unseen(examiner, "not_started")  # an unreadable file is reported once, beside the results
 
 
 def undefined(examiner: Examiner, slice_: Slice, run: Run, seconds: float) -> Result:

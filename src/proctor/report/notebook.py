@@ -17,7 +17,7 @@ from proctor.report.heatmap import heat_maps
 
 STYLE = (Path(__file__).parent / "card.css").read_text(encoding="utf-8")
 
-# A state is never told by colour alone.
+# A state is never shown by colour alone.
 SIGNS: dict[State, str] = {"passed": "✓", "not_yet": "○", "not_started": "–", "stopped": "!", "fault": "?"}
 
 

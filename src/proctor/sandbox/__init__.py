@@ -1,4 +1,4 @@
-"""Where student code runs. This note is for those who maintain it: what is promised, by what, and where that ends.
+"""The sandbox in which student code runs. This note is for its maintainers: what is promised, by what, and its limits.
 
 The shape. A trusted process (`sandbox`) holds exercises, references, salt, comparison. It starts a *zygote* behind
 walls (`launch`, `tiers`): an interpreter with torch, the probes' code, their inputs, and a harness, sent in as text

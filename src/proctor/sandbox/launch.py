@@ -3,9 +3,9 @@
 Guarantees: it gets an empty environment, one descriptor, and text over that descriptor; it ends when this process ends
 (it follows the thread that started it, so a thread of ours that never ends does the starting).
 
-A zygote is begun, then given its stock. It loads torch in between, and may be begun before there is a stock: a *spare*,
-which loads torch while this process loads its own. For one submission that is the difference between loading it once
-and twice. Nothing here needs torch for that reason.
+A zygote is started, then sent its payload. It loads torch in between, and may be started before there is a payload: a
+*spare*, which loads torch while this process loads its own. For one submission that is the difference between loading
+it once and twice. Nothing here needs torch for that reason.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Zygote:
         self.process, self.control, self.log = process, control, log
         self.owner = os.getpid()
         try:
-            self.handle = os.pidfd_open(process.pid)  # names it for good, also where it is nobody's child
+            self.handle = os.pidfd_open(process.pid)  # names it for good, also where it is not our child
         except (AttributeError, OSError):
             self.handle = -1
         self.peak_kb = 0  # its own memory, which a child's starts from
@@ -197,10 +197,10 @@ class SandboxConfig:
     """The configuration of a zygote.
 
     Args:
-        tier: which walls.
-        seen: what can be read behind them.
+        tier: the tier's name.
+        seen: files that can be read inside.
         limits: of each run.
-        warm: which tricks make it fast (`proctor.inside.warmup`).
+        warm: optimisations that are on (`proctor.inside.warmup`).
     """
 
     tier: str

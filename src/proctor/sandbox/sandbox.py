@@ -1,7 +1,8 @@
 """The trusted side of the sandbox: start a zygote, run submissions in it, read what comes out.
 
 Guarantees: `run` returns within its time by the clock (plus that of a restart if the zygote died), whatever the
-submission does; what arrived before a submission was stopped is kept; a dead zygote is replaced before the next one.
+submission does; what arrived before a submission was stopped is returned; a dead zygote is replaced before the next
+one.
 """
 
 from __future__ import annotations
@@ -50,11 +51,11 @@ class Child:
     """A process in the sandbox, which can serve several runs.
 
     Args:
-        channels: where it listens, one for each time.
-        session: for which it is kept.
-        saw_reference: a run in it held parts of the reference.
+        channels: one socket per run; a child can serve up to `frames.TIMES` runs.
+        session: the session that may reuse this process; None if none may.
+        saw_reference: one of its runs held parts of the reference.
         seconds: processor time of its runs so far.
-        ready: it has said that it is confined.
+        ready: its READY frame has come: it is confined.
     """
 
     channels: list[socket.socket]
@@ -81,8 +82,8 @@ class RunRequest:
 class SandboxSession:
     """The runs of one submission. They may share a process, in which the next run takes a third of the time.
 
-    What earns points is never asked of a process that was taught something: one in which a run held parts of the
-    reference. A run on other inputs earns none; it only confirms what was seen.
+    A run that earns points never reuses a process in which a run held parts of the reference. A run on other inputs
+    earns none: it only confirms a diagnosis.
     """
 
     def __init__(self, sandbox: Sandbox) -> None:
@@ -111,9 +112,9 @@ class Sandbox:
         public_modules: full name -> source of modules without a secret that many submissions import; compiled once.
         hide: files or directories that must not be readable inside even if they lie beside the interpreter.
         packages: installed packages that must not be readable inside: the course.
-        forbid: exercise -> what may not be called, so that all of it is looked up beforehand.
-        rehearsal: code such as students write, run before anybody's.
-        warm: which tricks make it fast, as `proctor.inside.warmup` names them; those that the environment asks for.
+        forbid: exercise -> forbidden families, so that all of them are looked up beforehand.
+        rehearsal: code such as students write, run once before any submission.
+        warm: optimisations that are on (`proctor.inside.warmup`); by default those that the environment names.
     """
 
     def __init__(
@@ -144,7 +145,7 @@ class Sandbox:
         self._zygote: Zygote | None = None
         self._busy = False  # a child may still be alive; its status has not come
         self._used = 0.0  # processor time of the last child whose status came
-        self._child: Child | None = None  # the one that runs, or is kept
+        self._child: Child | None = None  # the one that runs, or waits for another run
 
     def __enter__(self) -> Self:
         return self
@@ -195,7 +196,7 @@ class Sandbox:
             job: what to run.
             draws: inputs for this run, if not those of the sandbox.
             seconds: for this run, if not those of the limits; no more than theirs.
-            session: which it belongs to. The process is kept for the next run of the same session.
+            session: the session that it belongs to; its next run may reuse the process.
 
         Raises:
             Fault: the sandbox itself does not work; nothing is known about the submission.

@@ -22,7 +22,7 @@ class Text:
     def __init__(self, source: str) -> None:
         self.source = source
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about escapes and comparisons of whoever wrote it
+            warnings.simplefilter("ignore")  # about escapes and comparisons in the text
             self.tree = ast.parse(source)
 
     @cached_property

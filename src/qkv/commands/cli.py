@@ -365,7 +365,7 @@ def course(here: Path | None) -> Path:
 
 
 def answer_files(folder: Path) -> list[Path]:
-    """What may hold answers: notebooks, .py files, weights."""
+    """Files of a folder that may hold answers: notebooks, .py files, weights."""
     return sorted(file for file in folder.iterdir() if file.suffix in SUFFIXES)
 
 
@@ -381,7 +381,7 @@ def known_exercise(name: str, chapters: Sequence[str] = ()) -> str:
 
 
 def chosen_exercises(text: str) -> list[str]:
-    """What `softmax,heads` stands for: exercises by their names, and all of a chapter by its stem."""
+    """The exercises that a text such as `softmax,heads` selects: by name, or all of a chapter by its stem."""
     from qkv import exercises
 
     chapters = exercises.CHAPTERS

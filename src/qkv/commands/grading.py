@@ -124,7 +124,7 @@ def export_class(directory: Path, kind: str, out: Path, roster: Path | None = No
     """Write the results in `directory` in the form that an LMS imports.
 
     Raises:
-        click.UsageError: the roster is none, or the file cannot be written there.
+        click.UsageError: the roster is not valid, or the file cannot be written there.
     """
     remembered = directory / ROSTER
     who = roster_of(roster or (remembered if remembered.exists() else None))

@@ -122,7 +122,7 @@ def check_named(name: str, answer: Callable[..., Any]) -> Result:
         marker.mark()
         result = marker.results[name]
     except KeyboardInterrupt as error:
-        # before the verdict (a name that is not confirmed yet is none) it ends the check, afterwards only the search
+        # before the verdict (an unconfirmed diagnosis does not count) it ends the check, afterwards only the search
         result = marker.results.get(name) or interrupted(examiner.exercise, answer, error)
         if result.misconceptions:
             result = interrupted(examiner.exercise, answer, error)
@@ -237,7 +237,7 @@ def check_file(path: Path) -> tuple[list[Result], tuple[Problem, ...]]:
 
 
 def check_weights_file(path: Path) -> tuple[list[Result], tuple[Problem, ...]]:
-    """The same for a file of weights, which answers the exercise that it is named after."""
+    """The results for a file of weights, which answers the exercise that it is named after, and its problems."""
     file = read_submitted_file(path.name, path)
     weights_judges = [_weights_judge(name) for name in exercises.of_weights()]
     results = [

@@ -1,8 +1,8 @@
 """The sandbox for edited versions of a student's answer, on the student's own machine.
 
 An edit can turn "delete all but the newest three" into "delete all". So the search for a line (`proctor.locate`) runs
-in a sandbox like the grader's, which is started when it is first needed and lives as long as this process. Where there
-is none, only answers whose text reaches nothing but tensors are searched, in this process.
+in a sandbox like the grader's, which is started when it is first needed and lives as long as this process. Without a
+sandbox, only answers whose text reaches nothing but tensors are searched, in this process.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from proctor.sandbox import Fault, Limits, Refused, Sandbox, choose
 from qkv import exercises
 from qkv.assignments import assignment
 
-SOON = 1.0  # seconds after which somebody is told what takes so long
+SOON = 1.0  # seconds after which a progress line is shown
 STARTING = "Starting a sandbox to look for the line …"
 
-_reference_values = ReferenceValues()  # what right solutions are and do, computed once
+_reference_values = ReferenceValues()  # one cache per process
 _sandboxes: dict[str, Sandbox] = {}  # by chapter; one at most
 
 

@@ -26,7 +26,7 @@ def hand_in(model: nn.Module, n_heads: int | None = None) -> Note:
     path = Path(exercise.file)
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     draft.write_bytes(content)
-    draft.replace(path)  # whoever looks meanwhile never sees half of it
+    draft.replace(path)  # atomic
     count = sum(tensor.numel() for tensor in weights.tensors.values())
     return Note(
         f'Wrote {path}: {count:,} parameters, {round(len(content) / 1000)} kB. Now run check("{exercise.name}").'

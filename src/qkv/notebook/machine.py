@@ -34,7 +34,7 @@ def apply_settings() -> None:
     if _settled:
         return
     if device().type != "cpu":
-        torch.zeros(1, device=device())  # a device that is not there is told now
+        torch.zeros(1, device=device())  # a missing device raises now
         torch.set_default_device(device())
         Tensor.numpy, Tensor.__array__ = _to_numpy, _to_numpy  # type: ignore[method-assign, assignment]
         torch.autocast = _lower_precision  # type: ignore[misc, assignment]

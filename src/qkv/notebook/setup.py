@@ -10,7 +10,7 @@ import torch
 from proctor.forbid.replace import prepare_families
 from qkv.notebook import kernel, machine, places, progress, skipping
 
-NOTEBOOK = "JPY_SESSION_NAME"  # where Jupyter tells a kernel which notebook it serves
+NOTEBOOK = "JPY_SESSION_NAME"  # set by Jupyter: the notebook that this kernel serves
 # Our figures are drawn in dark ink on no ground, and say so. JupyterLab's dark theme then puts a white box behind them;
 # as on the book's pages, their lightness is turned round instead, and hues stay what they are.
 DARK = (

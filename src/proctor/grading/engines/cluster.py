@@ -67,7 +67,7 @@ def connected(scheduler: str) -> Client:
     """A client of a running cluster.
 
     Raises:
-        Fault: nobody answers there, or this is no address.
+        Fault: there is no answer, or this is no address.
     """
     try:
         return Client(scheduler, timeout=ANSWERS)
@@ -82,7 +82,7 @@ def run_on_cluster(
     client: Client, plan: Plan, submissions: Iterable[Submission], say: Callable[[str], None] = lambda text: None
 ) -> Iterator[GradedSubmission]:
     """Keep every worker busy, and give back what is done."""
-    introduced: set[str] = set()  # workers whose sandbox was told
+    introduced: set[str] = set()  # workers whose sandbox was reported
     waiting = batches(submissions)
     running: dict[Future[list[GradedSubmission]], list[Handed]] = {}
     done = as_completed()

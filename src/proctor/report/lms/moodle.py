@@ -1,9 +1,9 @@
 """Moodle: a CSV whose columns are mapped in its import page. Map the user, then an item to `total` or to exercises.
 
 With a roster the user is `idnumber`, or `username` or `email` if the roster has logins or addresses; without one it is
-`username`, the name of the folder. Every grade is a number, or empty for whoever handed in nothing: one that is not
-would fail the whole import, and so would a user that Moodle does not know. So folders that a roster does not name are
-left out. `feedback` can be mapped to the item's feedback.
+`username`, the name of the folder. Every grade is a number, or empty for students who handed in nothing: one that is
+not would fail the whole import, and so would a user that Moodle does not know. So folders that a roster does not name
+are left out. `feedback` can be mapped to the item's feedback.
 """
 
 from __future__ import annotations

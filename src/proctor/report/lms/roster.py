@@ -61,7 +61,7 @@ class Roster:
 
 
 def key(folder: str) -> str:
-    """The same for two spellings of one name: some systems write ü as u with two dots."""
+    """A key that is equal for two spellings of one name: some systems write ü as u with two dots."""
     return unicodedata.normalize("NFC", folder)
 
 

@@ -110,9 +110,7 @@ def _build(chapter: Chapter, course: Course, check: bool, force: bool, say: Call
         solved.metadata["qkv"]["made"] = made_here()
         seconds = time.monotonic() - started
     _write(chapter.solved, solved, chapter, say, seconds)
-    measured_claims(
-        chapter, parts, solved
-    )  # a claim whose number is not printed is told now, not when the book is built
+    measured_claims(chapter, parts, solved)  # a claim without its printed number fails now, not when the book is built
     for note in too_wide(parts, solved):
         say(f"  note     {chapter.where()}: {note}")
     for line in scaffold_left(chapter):
@@ -181,8 +179,8 @@ def _facts(parts: list[Part]) -> dict[str, dict[str, Any]]:
 
 
 def _facts_json(facts: Facts) -> dict[str, Any]:
-    told: dict[str, Any] = {"points": facts.points, "forbidden": list(facts.forbidden)}
-    return told | ({"hand_in": facts.hand_in} if facts.hand_in else {})
+    stored: dict[str, Any] = {"points": facts.points, "forbidden": list(facts.forbidden)}
+    return stored | ({"hand_in": facts.hand_in} if facts.hand_in else {})
 
 
 def _code(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from typing import Any
 
 LINE = re.compile(r"# (claim|says|verdict|on|measured|assert): +(.+)")
-HIDDEN = ("# verdict:", "# on:", "# measured:", "# assert:")  # from whoever runs the cell, until it has run
+HIDDEN = ("# verdict:", "# on:", "# measured:", "# assert:")  # from students, until the cell has run
 ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 VERDICT = re.compile(r"(holds|wrong)\b")
 DEFINED = re.compile(r"(holds|wrong),? (by definition|as an identity)\b")

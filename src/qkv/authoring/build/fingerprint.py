@@ -109,8 +109,8 @@ def _shape(part: Any) -> Any:
     fields = {name: value for name, value in ast.iter_fields(part) if name != "kind"}
     if isinstance(part, DOCUMENTED) and ast.get_docstring(part, clean=False):
         fields["body"] = part.body[1:]
-    told = {name: _shape(value) for name, value in fields.items() if value not in (None, [])}
-    return [type(part).__name__, told]
+    fields_shape = {name: _shape(value) for name, value in fields.items() if value not in (None, [])}
+    return [type(part).__name__, fields_shape]
 
 
 def reached(

@@ -72,10 +72,10 @@ def made_here() -> dict[str, str]:
 
 def _processor() -> str:
     try:
-        told = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+        cpuinfo = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:
-        told = ""
-    named = re.search(r"^model name\s*: (.+)$", told, re.MULTILINE)
+        cpuinfo = ""
+    named = re.search(r"^model name\s*: (.+)$", cpuinfo, re.MULTILINE)
     return named[1].strip() if named else platform.processor() or platform.machine()
 
 

@@ -71,7 +71,7 @@ class Plain:
             self.equations[label] = f"{self.chapter.number}.{len(own) + 1}"
 
     def lower(self, text: str, first_line: int = 1) -> str:
-        """The same text for JupyterLab. `first_line` is where it begins in the chapter, for messages."""
+        """The text lowered for JupyterLab. `first_line` is its first line in the chapter, for messages."""
         return "\n".join(self._lowered(text.splitlines(), first_line)).strip("\n")
 
     def _lowered(self, lines: list[str], first_line: int) -> Iterator[str]:

@@ -65,7 +65,7 @@ def chapter_page(text: str, root: str, name: str) -> nbformat.NotebookNode:
         elif isinstance(part, Code):
             answers = predicted and bool(runs and runs[0].outputs)
             add_run(part.source, part.line, part.bare, **folding(part, answers))
-            boxes = [claim.box for claim in part.claims]  # below the result, so that nobody reads a verdict first
+            boxes = [claim.box for claim in part.claims]  # below the result, so that no reader sees a verdict first
             if boxes and answers:
                 title = "The claim, and its verdict" if len(boxes) == 1 else "The claims, and their verdicts"
                 boxes = ["\n\n".join([f"::::::{{dropdown}} {title}", *boxes, "::::::"])]
@@ -161,8 +161,8 @@ def stored_facts(chapter: Chapter, solved: nbformat.NotebookNode) -> Callable[[s
     def facts(name: str) -> Facts:
         if name not in stored:
             raise _stale(chapter, f"it has no exercise {name}")
-        told = stored[name]
-        return Facts(told["points"], tuple(told["forbidden"]), told.get("hand_in", ""))
+        facts_json = stored[name]
+        return Facts(facts_json["points"], tuple(facts_json["forbidden"]), facts_json.get("hand_in", ""))
 
     return facts
 

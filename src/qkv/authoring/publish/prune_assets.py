@@ -168,7 +168,7 @@ def unescaped(text: str) -> str:
 
 
 def lighter_picture(png: bytes) -> bytes:
-    """The same picture with at most 256 colours, if that is smaller. Colours of areas stay exactly what they are."""
+    """A picture with at most 256 colours, if that is smaller. Colours of areas stay exactly as they are."""
     picture = Image.open(BytesIO(png))
     if picture.mode == "P":
         return png

@@ -27,7 +27,7 @@ def publish_book(course: Course | None = None, say: Callable[[str], None] = prin
         out: the folder that gets `_build`; the course's own by default.
 
     Returns:
-        0, or 1 with the reasons told.
+        0, or 1 after printing the reasons.
     """
     try:
         course = course or Course.here()

@@ -1,9 +1,9 @@
 """The authors' gate: every exercise is proven on every run, not reviewed.
 
-The stub is "not started"; under twenty salts the reference and every kept right answer pass, each misconception fails
-clearly and is diagnosed as itself, every kept wrong answer fails and is always told the same; a table of the answers to
-one salt earns nothing under another; hints, docstrings and sections are there; and small damage to the reference is
-noticed by some probe.
+The stub is "not started"; under twenty salts the reference and every right sample answer pass, each misconception fails
+clearly and is diagnosed as itself, every wrong sample answer fails with always the same diagnosis; a table of the
+answers to one salt earns nothing under another; hints, docstrings and sections are there; and small damage to the
+reference is noticed by some probe.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def configure_worker() -> None:
 
 
 def lint_named(name: str, salts: int) -> Finding:
-    """The same in another process, from which the code of a mutant cannot be sent."""
+    """`lint` by name, for a worker process: the finding comes without the code of mutants, which cannot be pickled."""
     if name in exercises.of_weights():
         return lint_weights(exercises.get_weights(name), salts)
     finding = lint(exercises.get_code(name), salts)
@@ -155,7 +155,7 @@ def lint(exercise: Exercise, salts: int = SALTS, answers: Path | None = None) ->
 
     Args:
         salts: how many sets of inputs it is proved on.
-        answers: the folder of kept answers; the repository's own unless said.
+        answers: the folder of sample answers; the repository's own unless said.
     """
     finding = Finding(exercise.name, len(exercise.probes), len(exercise.misconceptions))
     examiners = [CachedMistakes(exercise, f"salt {n}" if n else "", pairs=n < PAIRS) for n in range(salts)]
@@ -216,8 +216,8 @@ def merged_complaints(complaints: Iterable[Iterable[str]]) -> Iterator[str]:
     """The complaints of all salts, each once, with the number of salts it occurred under."""
     counts: Counter[str] = Counter()
     total = 0
-    for heard in complaints:
-        counts.update(set(heard))
+    for found in complaints:
+        counts.update(set(found))
         total += 1
     for complaint, count in counts.items():
         yield complaint if count == total else f"{complaint} (under {count} of {total} salts)"
@@ -339,11 +339,11 @@ def behaviour(exercise: Exercise, examiner: Examiner) -> Iterator[str]:
             yield f"{mistake.name} is less than {CLEARLY} tolerances away from the reference"
         if examiner.pairs:
             result = examiner.examine(mistake.implementation)
-            found, told = result.misconceptions, f" ({result.headline})"
+            found, headline = result.misconceptions, f" ({result.headline})"
         else:
-            found, told = examiner.diagnosed_as(mistake), ""
+            found, headline = examiner.diagnosed_as(mistake), ""
         if found != (mistake.name,):
-            yield f"{mistake.name} is diagnosed as {' + '.join(found) or None}{told}"
+            yield f"{mistake.name} is diagnosed as {' + '.join(found) or None}{headline}"
 
 
 def proof_by_answers(exercise: Exercise, examiners: Sequence[Examiner], folder: Path) -> Iterator[str]:
@@ -362,9 +362,11 @@ def proof_by_answers(exercise: Exercise, examiners: Sequence[Examiner], folder: 
             yield f"{answer} passes under {passed} of {len(examiners)} salts only: {failed[0]}"
         if answer.kind == "wrong" and passed:
             yield f"{answer} passes under {passed} of {len(examiners)} salts"
-        told = [result.misconceptions for result in results]
-        alone = [names if len(names) < 2 else () for names in told]  # two at once are looked for under a few salts only
-        for names in (told[:PAIRS], alone):
+        diagnoses = [result.misconceptions for result in results]
+        alone = [
+            names if len(names) < 2 else () for names in diagnoses
+        ]  # two at once are looked for under a few salts only
+        for names in (diagnoses[:PAIRS], alone):
             if answer.kind == "wrong" and len(set(names)) > 1:
                 yield f"{answer} is not always told the same: {dict(Counter(names))}"
 
