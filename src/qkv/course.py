@@ -31,7 +31,7 @@ class Facts:
     """The facts that a card shows about an exercise besides its name."""
 
     points: float = 1.0
-    forbidden: tuple[str, ...] = ()
+    forbidden: tuple[str, ...] = ()  # titles of forbidden families
     hand_in: str = ""  # the cell that hands it in, where weights are asked for and no code
     card: tuple[str, ...] = ()  # all that the card of an answer that passes depends on
 
@@ -115,7 +115,7 @@ class Course:
     """A tree with chapters in `book/chapters`, and how to look up what an exercise is worth."""
 
     root: Path
-    facts: Callable[[str], Facts] = field(default=facts_of_exercise, compare=False)
+    facts: Callable[[str], Facts] = field(default=facts_of_exercise, compare=False)  # looks up the facts of an exercise
 
     @classmethod
     def here(cls) -> Course:

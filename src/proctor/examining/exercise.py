@@ -55,10 +55,10 @@ class Misconception:
     """A classic mistake as a runnable wrong implementation."""
 
     name: str
-    implementation: Implementation
+    implementation: Implementation  # a wrong stand-in for the reference
     explanation: Explanation
     replaces: frozenset[str] = frozenset()  # steps or methods; two mistakes in different ones can be made together
-    steps: tuple[tuple[str, Implementation], ...] = ()
+    steps: tuple[tuple[str, Implementation], ...] = ()  # replaced steps of the assembled reference, by name
 
 
 class Question:

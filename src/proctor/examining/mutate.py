@@ -46,8 +46,8 @@ class Mutant:
 class Survey:
     """The mutants of one exercise: how many its probes notice, and which they miss."""
 
-    noticed: int
-    missed: tuple[Mutant, ...]
+    noticed: int  # number of mutants that some probe notices
+    missed: tuple[Mutant, ...]  # mutants that no probe notices
     accepted: int  # declared equivalent by the exercise's author
     stale: tuple[str, ...] = ()  # declared equivalent, but noticed, or no longer among the mutants
 

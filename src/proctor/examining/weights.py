@@ -37,8 +37,8 @@ class Measure:
     function: Callable[[Look], float]
     says: str  # with {} for the number
     number: str  # how it is written, as `format` takes it
-    at_most: float = math.inf
-    at_least: float = -math.inf
+    at_most: float = math.inf  # upper bound
+    at_least: float = -math.inf  # lower bound
     scale: tuple[tuple[str, float], ...] = ()  # numbers to compare it with, in words, the best one first
 
     def passes(self, value: float) -> bool:
@@ -88,10 +88,10 @@ class Mistake:
 class Look:
     """The state of judging one answer: the file, the model built from it, the data, and the measured numbers."""
 
-    weights: Weights
-    model: Any
-    data: Any
-    numbers: dict[str, float] = field(default_factory=dict)
+    weights: Weights  # as read from the file
+    model: Any  # as `WeightsExercise.build` made it
+    data: Any  # as `WeightsExercise.draw` made it
+    numbers: dict[str, float] = field(default_factory=dict)  # measure -> its value
     _known: dict[Any, Any] = field(default_factory=dict)
 
     def once(self, find: Callable[[Look], T]) -> T:

@@ -24,10 +24,10 @@ Engine = Callable[[Plan, Iterable[Submission]], Iterator[GradedSubmission]]  # g
 class Outcome:
     """The outcome of a run: students marked now and before, the class in numbers, the place of earlier results."""
 
-    marked: int
-    resumed: int
-    tally: Tally
-    earlier: Path | None
+    marked: int  # number of students marked in this run
+    resumed: int  # number of students marked in an earlier, unfinished run
+    tally: Tally  # the class in numbers
+    earlier: Path | None  # folder that the results of a finished run were moved to
 
 
 def salt_of(seed: int | None) -> str:

@@ -43,7 +43,7 @@ class Pair:
 
     first: str
     second: str
-    share: float
+    share: float  # of their unusual code, 0 … 1
 
 
 def copydetect_available() -> bool:

@@ -32,8 +32,8 @@ STUDENTS = "<ipython", "<cell", "<submission"  # how the files of student code b
 class Raised:
     """An exception of student code, or a return value that cannot be compared."""
 
-    kind: str
-    message: str
+    kind: str  # class name of the exception
+    message: str  # its text
     where: str = ""  # "cell 3, line 5: `scores = q @ k`"; empty if no line of the student's was running
     returned: str = ""  # where none was: what the student's code had returned, in words
 
@@ -61,10 +61,10 @@ class Raised:
 class Observation:
     """The result of one probe: named tensors or an exception, forbidden calls, deprecation warnings."""
 
-    values: dict[str, Tensor] | None
+    values: dict[str, Tensor] | None  # named tensors; None if there are none to compare
     raised: Raised | None = None
-    called: tuple[str, ...] = ()
-    deprecated: tuple[str, ...] = ()
+    called: tuple[str, ...] = ()  # forbidden calls, in words
+    deprecated: tuple[str, ...] = ()  # deprecation warnings
     printed: str = ""  # as far as somebody listened
 
 

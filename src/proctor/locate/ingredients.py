@@ -29,11 +29,11 @@ Node = TypeVar("Node", bound=ast.AST)
 class Part:
     """An expression of a right solution in the student's names."""
 
-    node: ast.expr
-    text: str
-    size: int
+    node: ast.expr  # its syntax tree
+    text: str  # its source
+    size: int  # number of nodes
     share: float  # of the solution, with all its variables written out
-    words: frozenset[str]
+    words: frozenset[str]  # its tokens
 
 
 class Ingredients:

@@ -45,7 +45,7 @@ class Bench(Protocol):
 class Candidate:
     """One or two edits, and the cell in which each is made."""
 
-    edits: tuple[tuple[str, Edit], ...]
+    edits: tuple[tuple[str, Edit], ...]  # (label of the cell, edit)
 
     @property
     def cost(self) -> float:

@@ -50,10 +50,10 @@ class ExpressionPlace:
     """An expression of the student's, and what surrounds it."""
 
     node: ast.expr
-    parent: ast.AST
+    parent: ast.AST  # the node around it
     names: tuple[str, ...]  # that have a value there
     attributes: tuple[str, ...]  # of `self`, where there is one
-    function: Function
+    function: Function  # the function that it is in
     size: int  # nodes
     share: float  # of its function's nodes
 

@@ -41,13 +41,13 @@ TELLING = (
 class Spot:
     """An instrumented expression."""
 
-    label: str
-    line: int
-    text: str
-    kind: str
-    start: int
-    end: int
-    children: tuple[int, ...]
+    label: str  # of its cell
+    line: int  # in the cell
+    text: str  # its source
+    kind: str  # of syntax node
+    start: int  # first byte in the cell
+    end: int  # end of its bytes in the cell
+    children: tuple[int, ...]  # numbers of the expressions inside it
     returned: str = ""  # the function whose result it is
     assigned: str = ""  # the variable that gets its value
     changes: bool = False  # a statement that writes into what the variable holds: `out[i] = x`, `rows.append(x)`
@@ -57,8 +57,8 @@ class Spot:
 class InstrumentedCells:
     """Cells whose expressions report their values to the recorder."""
 
-    cells: dict[str, str] = field(default_factory=dict)
-    spots: dict[int, Spot] = field(default_factory=dict)
+    cells: dict[str, str] = field(default_factory=dict)  # label -> instrumented text
+    spots: dict[int, Spot] = field(default_factory=dict)  # number -> expression
 
     def add(self, label: str, text: str) -> None:
         """Watch one more cell; one that cannot be read stays as it is.
@@ -73,7 +73,7 @@ class InstrumentedCells:
 
 
 class _Instrument(ast.NodeTransformer):
-    """A transformer that passes every expression which may be a tensor to the recorder."""
+    """An AST rewriter that passes every expression which may be a tensor to the recorder."""
 
     def __init__(self, definition: EditableDefinition, label: str, spots: dict[int, Spot]) -> None:
         self.definition, self.label, self.spots = definition, label, spots
@@ -441,10 +441,10 @@ class Event(NamedTuple):
     """One recorded value: its expression, the how manieth time, the event that made the value, whether it is a
     tensor."""
 
-    number: int
-    time: int
-    made_by: int
-    tensor: int
+    number: int  # of the expression
+    time: int  # how often it was evaluated before
+    made_by: int  # index of the event that made the value; -1 if none did
+    tensor: int  # 1 for a tensor, 0 for a number
 
 
 class _Flow:

@@ -46,15 +46,16 @@ class EditableCell:
 class UnexplainedAnswer:
     """An answer whose mistake has no name: its observations, and the cells that may be edited, its own first."""
 
-    seen: Seen
-    texts: Mapping[str, EditableCell]
+    seen: Seen  # probe -> observation
+    texts: Mapping[str, EditableCell]  # label -> cell
 
 
 @dataclass
 class ReferenceValues:
     """Sources and values of the reference solutions, cached for a class."""
 
-    sources: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    sources: dict[str, tuple[str, ...]] = field(default_factory=dict)  # exercise -> texts of its right solutions
+    # (id of the examiner, probe) -> values; None if they cannot be had
     values: dict[tuple[int, str], KnownValues | None] = field(default_factory=dict)
 
     def source(self, examiner: Examiner) -> tuple[str, ...]:

@@ -54,9 +54,9 @@ class Problem:
 class Source:
     """One file, read."""
 
-    name: str
-    definitions: tuple[Statement, ...] = ()
-    problems: tuple[Problem, ...] = ()
+    name: str  # of the file
+    definitions: tuple[Statement, ...] = ()  # in their order
+    problems: tuple[Problem, ...] = ()  # parts that could not be read
 
 
 class Reading:

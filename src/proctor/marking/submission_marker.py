@@ -73,9 +73,9 @@ class Runner(Protocol):
 class RunContext:
     """The context an answer ran in: its file, the modules it could import, the parts that were the reference's."""
 
-    file: int
-    modules: Modules = field(default_factory=dict)
-    parts: Modules = field(default_factory=dict)
+    file: int  # index of the file that the answer is from
+    modules: Modules = field(default_factory=dict)  # full name -> text of modules that it could import
+    parts: Modules = field(default_factory=dict)  # names that were the reference's -> their module
 
 
 @dataclass
@@ -103,10 +103,11 @@ class SubmissionMarker:
     examiners: Mapping[str, Examiner]
     runner: Runner
     answers: Answers
-    results: dict[str, Result] = field(default_factory=dict)
+    results: dict[str, Result] = field(default_factory=dict)  # exercise -> its result so far
     file_of: dict[str, int] = field(default_factory=dict)  # exercise -> the file that answers it
-    slices: dict[tuple[int, tuple[str, ...]], Slice] = field(default_factory=dict)
-    locator: Locator | None = None
+    slices: dict[tuple[int, tuple[str, ...]], Slice] = field(default_factory=dict)  # cache of `slice`
+    locator: Locator | None = None  # searches for the lines of mistakes without a name, if given
+    # exercise -> how it ran, and its observations
     seen: dict[str, tuple[RunContext, Mapping[str, Observation]]] = field(default_factory=dict)
     spent: Spent = field(default_factory=Spent)
     session: Session = field(init=False)

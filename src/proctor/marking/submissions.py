@@ -45,7 +45,7 @@ class Submission:
     """The submission of one student: folders and files, not read yet."""
 
     student: str
-    places: tuple[Path, ...]
+    places: tuple[Path, ...]  # its folders and files
 
     def load(self) -> list[File]:
         """Read the files in the order of names, up to the size limit."""
@@ -80,7 +80,7 @@ class Class:
     """All submissions in the order of names, and what was not taken for one."""
 
     submissions: list[Submission] = field(default_factory=list)
-    ignored: list[str] = field(default_factory=list)
+    ignored: list[str] = field(default_factory=list)  # names of files and folders that are no submission
 
 
 def collect(root: Path, but: Path | None = None) -> Class:

@@ -23,8 +23,8 @@ NOTES = 8  # that are shown at once
 class AnswerCard:
     """One card and what it earned, on the page and as a number."""
 
-    shown: Markup
-    earned: float
+    shown: Markup  # the card as HTML
+    earned: float  # points
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,10 @@ class FeedbackSection:
 
     title: str
     answers: list[AnswerCard]
-    not_started: list[str]
-    passed: int
-    total: int
-    points: float
+    not_started: list[str]  # names of exercises
+    passed: int  # number of exercises
+    total: int  # number of exercises
+    points: float  # earned
 
 
 def feedback_page(assignment: Assignment, marked: GradedSubmission) -> str:

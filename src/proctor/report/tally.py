@@ -71,12 +71,12 @@ class Row:
 
     name: str
     points: float
-    states: Counter[State] = field(default_factory=Counter)
-    score: float = 0.0
+    states: Counter[State] = field(default_factory=Counter)  # how many answers are in each state
+    score: float = 0.0  # sum over the class
     mistakes: dict[str, Mistake] = field(default_factory=dict)
-    stops: dict[str, Stop] = field(default_factory=dict)
-    unnamed: dict[tuple[str, str], Unnamed] = field(default_factory=dict)
-    unexplained: int = 0
+    stops: dict[str, Stop] = field(default_factory=dict)  # reason -> its count
+    unnamed: dict[tuple[str, str], Unnamed] = field(default_factory=dict)  # (by, kind) -> mistakes without a name
+    unexplained: int = 0  # number of answers without any explanation
     unexplained_example: Example | None = None
 
     def add(self, student: str, result: Result) -> None:
@@ -121,9 +121,9 @@ class Standing:
     """One student in one line."""
 
     student: str
-    total: float
-    passed: int
-    started: int
+    total: float  # points
+    passed: int  # number of exercises
+    started: int  # number of exercises
 
 
 class Tally:

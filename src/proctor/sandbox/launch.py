@@ -62,10 +62,10 @@ class Fault(RuntimeError):
 class Payload:
     """The data a zygote receives before the first submission; see `Sandbox` for the fields."""
 
-    probes: bytes
-    draws: bytes
+    probes: bytes  # cloudpickle of {exercise: {probe: function}}
+    draws: bytes  # inputs, encoded by `protocol`
     public_modules: Mapping[str, str] = field(default_factory=dict)
-    forbid: Mapping[str, Sequence[Family]] = field(default_factory=dict)
+    forbid: Mapping[str, Sequence[Family]] = field(default_factory=dict)  # exercise -> forbidden families
     rehearsal: str = ""
 
     def json_part(self) -> dict[str, Any]:

@@ -73,10 +73,10 @@ class Child:
 class RunRequest:
     """The request for one run; see `Sandbox.run` for the fields."""
 
-    job: bytes
-    asked: Asked
-    seconds: float
-    holds_reference: bool
+    job: bytes  # packed by `harness.pack_job`
+    asked: Asked  # exercise -> probes
+    seconds: float  # limit of processor time
+    holds_reference: bool  # see `Job.holds_reference`
 
 
 class SandboxSession:

@@ -23,9 +23,9 @@ Cell = dict[str, Any]
 class Carried:
     """The new edition with the student's work in it: names of answers in their places, and how many further cells."""
 
-    notebook: Notebook
-    answers: list[str] = field(default_factory=list)
-    cells: int = 0
+    notebook: Notebook  # the new edition with the work in it
+    answers: list[str] = field(default_factory=list)  # names of answers that found their places
+    cells: int = 0  # number of further cells of the student's
 
 
 def carry(mine: Notebook, base: Notebook, new: Notebook) -> Carried:

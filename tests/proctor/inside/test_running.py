@@ -114,18 +114,18 @@ def test_modules_from_text_are_run_when_they_are_imported(monkeypatch):
 
 
 def test_output_keeps_the_beginning_and_stops_a_flood():
-    class Flood(Exception):
+    class LimitReached(Exception):
         pass
 
     def flood():
-        raise Flood
+        raise LimitReached
 
-    output = Output(kept=7, limit=20, flood=flood)
+    output = Output(keep=7, limit=20, on_limit=flood)
     print("hello", "world", file=output)
     output.buffer.write(b"\xffx")
     assert output.text() == "hello w"
     assert not output.isatty()
-    with pytest.raises(Flood):
+    with pytest.raises(LimitReached):
         print("x" * 10, file=output)
 
 
@@ -166,7 +166,7 @@ def test_what_is_replaced_in_a_namespace_is_put_back():
 
 
 def test_of_what_is_printed_the_beginning_since_a_moment_is_kept():
-    output = Output(kept=5, limit=100)
+    output = Output(keep=5, limit=100)
     output.write("before it")
     output.begin()
     output.write("behind it")

@@ -67,7 +67,7 @@ def test_an_interrupt_ends_the_search_and_the_verdict_stays(monkeypatch):
     def interrupted(self: Any, tried: int) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(edit_sandbox.Progress, "tell", interrupted)
+    monkeypatch.setattr(edit_sandbox.Progress, "show_tried", interrupted)
     result = check(rms_norm)
     assert result.state == "not_yet"
     assert result.help is None
@@ -90,7 +90,7 @@ def test_time_is_bounded(monkeypatch):
     """However many candidates there are, the search ends soon after its time: one batch later at most."""
     monkeypatch.setattr(checking, "SEARCH", 0.0)
     tried: list[int] = []
-    monkeypatch.setattr(edit_sandbox.Progress, "tell", lambda self, count: tried.append(count))
+    monkeypatch.setattr(edit_sandbox.Progress, "show_tried", lambda self, count: tried.append(count))
     result = check(softmax)
     assert tried == []
     assert result.help in (None, "located")  # the trace alone

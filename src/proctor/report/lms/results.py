@@ -25,9 +25,9 @@ class Student:
     """One student's lines of results.jsonl, with the points that they earn."""
 
     name: str
-    rows: tuple[dict[str, Any], ...]
-    earned: tuple[float, ...]
-    person: Person | None = None
+    rows: tuple[dict[str, Any], ...]  # one per exercise
+    earned: tuple[float, ...]  # points per exercise
+    person: Person | None = None  # the entry of the roster
 
     @property
     def total(self) -> float:

@@ -34,18 +34,18 @@ class Code:
     """A code cell that is the same in every edition, the claims that it measures, and the cell without their lines."""
 
     source: str
-    line: int
-    tags: tuple[str, ...]
+    line: int  # in the chapter's source, from 1
+    tags: tuple[str, ...]  # of the cell
     claims: tuple[Claim, ...]
-    bare: str
+    bare: str  # the source without the lines of claims
 
 
 @dataclass(frozen=True)
 class Task:
     """An exercise where it stands in its chapter: `number` is 1.2 for the second of chapter 1."""
 
-    definition: Versions
-    line: int
+    definition: Versions  # the solved version and the stub
+    line: int  # in the chapter's source, from 1
     number: str
     facts: Facts = field(default_factory=Facts)
 

@@ -42,12 +42,12 @@ FUNCTIONS = {f.__name__: f for f in (abs, all, any, len, max, min, sum, math.isn
 class Claim:
     """A sentence that people say, the verdict of the cell that stands below it, and where its number is printed."""
 
-    id: str
-    says: str = ""
-    verdict: str = ""
-    measured: tuple[str, ...] = ()
-    asserted: tuple[str, ...] = ()
-    on: str = ""
+    id: str  # its anchor on the page
+    says: str = ""  # the sentence that people say
+    verdict: str = ""  # as written behind `# verdict:`
+    measured: tuple[str, ...] = ()  # sentences with labels of printed numbers
+    asserted: tuple[str, ...] = ()  # expressions over printed numbers
+    on: str = ""  # task, size, budget and seeds
 
     @property
     def kind(self) -> str:

@@ -17,8 +17,8 @@ class Versions:
     """One exercise in a reference module: its full source, and the same without its answer."""
 
     name: str
-    solved: str
-    stub: str
+    solved: str  # the full source
+    stub: str  # the source without its answer
 
 
 def definition(module: Path, name: str) -> Versions:

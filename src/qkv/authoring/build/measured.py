@@ -32,9 +32,9 @@ LIVE = re.compile(r"(?<=;base64,)[\w+/=]+|(?<=, draw, ).*(?=\);\n\}\)\(\);</scri
 class Tolerance:
     """A tolerance: an amount, a share of the number, and an amount for whole numbers."""
 
-    amount: float = 0.0
-    share: float = 0.0
-    count: float = 0.0
+    amount: float = 0.0  # for numbers with a decimal point
+    share: float = 0.0  # of the number itself
+    count: float = 0.0  # for whole numbers
 
     @classmethod
     def of(cls, tags: Iterable[str]) -> Tolerance:

@@ -22,9 +22,9 @@ from proctor.source.statements import Statement, statements
 class Reached:
     """The part of one module that is reached."""
 
-    path: Path
-    module: Module
-    chosen: set[Statement] = field(default_factory=set)
+    path: Path  # of its file
+    module: Module  # all of its statements
+    chosen: set[Statement] = field(default_factory=set)  # the statements that are reached
 
     def add(self, names: frozenset[str] | None) -> Iterator[Imported]:
         """Take names (None: all of them) and all that they use; gives what that imports."""

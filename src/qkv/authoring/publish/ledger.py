@@ -38,7 +38,7 @@ class Entry:
 
     claim: Claim
     found: str
-    chapter: int
+    chapter: int  # its number
     section: str  # in which the cell stands
 
     @property
@@ -142,10 +142,10 @@ class Listed:
     """The content of `book/claims.toml`: claims by stem and id, those to start with, claims of the literature,
     undecidable ones."""
 
-    chapters: dict[str, dict[str, dict[str, Any]]]
-    minds: list[str]
-    literature: list[dict[str, Any]]
-    undecided: list[dict[str, Any]]
+    chapters: dict[str, dict[str, dict[str, Any]]]  # stem -> id of a claim -> its entry
+    minds: list[str]  # ids of the claims to start with
+    literature: list[dict[str, Any]]  # claims that others decided
+    undecided: list[dict[str, Any]]  # statements that cannot be decided here
 
     def decided(self) -> dict[int, list[str]]:
         """Statement -> ids of the claims that decide it; none where no cell does."""

@@ -58,11 +58,11 @@ class Finding:
     """The findings of lint about one exercise."""
 
     exercise: str
-    probes: int
-    misconceptions: int
-    pairs: int = 0
-    survey: Survey | None = None
-    complaints: list[str] = field(default_factory=list)
+    probes: int  # number of probes or measures
+    misconceptions: int  # number of named mistakes
+    pairs: int = 0  # number of pairs that can be made together
+    survey: Survey | None = None  # mutants; None if they were not run
+    complaints: list[str] = field(default_factory=list)  # one sentence each
 
     def row(self) -> str:
         found = self.survey

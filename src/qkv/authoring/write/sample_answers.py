@@ -23,7 +23,7 @@ class SampleAnswer:
     """One answer to one exercise, in a file that may answer several."""
 
     path: Path
-    exercise: str
+    exercise: str  # the name that it answers
     kind: Kind
 
     def __str__(self) -> str:
