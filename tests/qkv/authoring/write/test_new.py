@@ -11,9 +11,10 @@ from runpy import run_path
 import pytest
 
 from proctor import Examiner, Exercise
+from proctor.examining.mutate import survey
 from qkv import exercises
 from qkv.authoring.build.building import build
-from qkv.authoring.write.lint import clashes, form, out_of_order
+from qkv.authoring.write.lint import clashes, form, out_of_order, shapes
 from qkv.authoring.write.new import new_exercise, pieces
 from qkv.authoring.write.new_chapter import new_chapter, planned
 from qkv.course import Course
@@ -108,6 +109,8 @@ def test_what_is_written_runs(course: Course, name: str, arguments: tuple[str, .
     names[f"test_{name}_agrees_with_a_loop"]()
     exercise = names["exercise"]
     assert Examiner(exercise).examine(exercise.reference).state == "passed"
+    assert survey(exercise, Examiner(exercise)).share == 1
+    assert not list(shapes(exercise))
     for kind, state in (("right", "passed"), ("wrong", "not_yet")):
         answer = run_path(str(course.root / "answers" / "tiny" / kind / f"{name}.py"))[name]
         assert Examiner(exercise).examine(answer).state == state
