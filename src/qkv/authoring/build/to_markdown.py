@@ -11,6 +11,15 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import pairwise
+from typing import NamedTuple
+
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from myst_parser.config.main import MdParserConfig
+from myst_parser.mdit_to_docutils.base import default_slugify
+from myst_parser.parsers.mdit import create_md_parser
 
 from qkv.authoring.build.bibliography import PLACE, Citation
 from qkv.course import AuthoringError, Chapter
@@ -22,12 +31,15 @@ CALLOUTS = {
 DIRECTIVES = CALLOUTS | {"dropdown", "index", "math", "figure", "image", "table", "code", "code-block", "raw"}
 ROLES = {"cite:p", "cite:t", "eq", "index", "ref", "numref", "doc", "term", "math", "abbr", "code", "kbd", "sup", "sub"}
 
-FENCE = re.compile(r"^(?P<indent> *)(?P<mark>`{3,}(?=[^`]*$)|:{3,}|~{3,})\s*(?P<info>.*)$")
-DIRECTIVE = re.compile(r"^\{(?P<name>[\w:.-]+)\}\s*(?P<argument>.*)$")
-OPTION = re.compile(r"^:(?P<key>[\w-]+):\s*(?P<value>.*)$")
-TARGET = re.compile(r"^\([\w:.-]+\)=\s*$")
-MATH_END = re.compile(r"\$\$\s*(?:\((?P<label>[\w:.-]+)\))?\s*$")
-HEADING = re.compile(r"^#{1,6}\s+(?P<text>.+?)\s*#*$")
+EXTENSIONS = {"amsmath", "attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"}  # as in _config.yml
+# The page's own parser, for blocks alone: its tokens know the lines of a block, but not where in a line a role stands.
+BLOCKS = create_md_parser(MdParserConfig(enable_extensions=EXTENSIONS), RendererHTML).disable("inline")
+GONE = {"myst_target", "myst_line_comment"}
+APART = GONE | {"fence", "colon_fence", "code_block", "math_block", "math_block_label", "amsmath"}
+TITLE = MarkdownIt("zero").enable(["backticks", "emphasis"])  # `<summary>` takes HTML alone
+DIRECTIVE = re.compile(r"\s*\{(?P<name>[\w:.-]+)\}\s*(?P<argument>.*?)\s*$")
+OPTIONS = re.compile(r"\A(?::[\w-]+:.*\n)*(?:[ \t]*\n)*")
+OPTION = re.compile(r"^:([\w-]+):[ \t]*(.*?)[ \t]*$", re.MULTILINE)
 INLINE = re.compile(
     r"\{(?P<role>[\w:.-]+)\}(?P<ticks>`+)(?P<content>.+?)(?P=ticks)(?!`)"  # {eq}`attention`
     r"|(?P<code>(?P<fence>`+)(?!`).*?(?<!`)(?P=fence)(?!`))"  # `code`: left as it is
@@ -36,16 +48,14 @@ INLINE = re.compile(
 )
 
 
-@dataclass
-class Directive:
-    """A fenced directive taken apart; `line` is where it stands in its text, from 0."""
+class Directive(NamedTuple):
+    """A directive taken apart; `start` is how many lines its body stands below its opening."""
 
     name: str
     argument: str
     options: dict[str, str]
-    body: list[str]
-    indent: str
-    line: int
+    body: str
+    start: int
 
 
 @dataclass
@@ -72,36 +82,28 @@ class Plain:
 
     def lower(self, text: str, first_line: int = 1) -> str:
         """The text lowered for JupyterLab. `first_line` is its first line in the chapter, for messages."""
-        return "\n".join(self._lowered(text.splitlines(), first_line)).strip("\n")
+        return "\n".join(self._lowered(text, first_line)).strip("\n")
 
-    def _lowered(self, lines: list[str], first_line: int) -> Iterator[str]:
-        for piece in _pieces(lines):
-            if isinstance(piece, Directive):
-                for line in self._directive(piece, first_line + piece.line):
-                    yield piece.indent + line if line else line
-            elif piece[0] == "code":
-                yield from piece[1]
-            elif piece[0] == "math":
-                yield from self._math(piece[1])
-            else:
-                self._refuse_broken_fences(piece[1], first_line)
-                kept = [line for line in piece[1] if not TARGET.match(line) and not line.startswith("% ")]
-                yield from self._inline("\n".join(kept), first_line).split("\n") if kept else ()
+    def _lowered(self, text: str, first_line: int) -> Iterator[str]:
+        for token, at, lines in _blocks(text):
+            if token is None:
+                self._refuse_broken_fences(lines, first_line + at)
+                yield from self._inline("\n".join(lines), first_line + at).split("\n")
+            elif directive := _directive(token):
+                before = lines[0][: lines[0].index(token.markup)]  # an indent, or the marks of a list or a quote
+                for line in self._directive(directive, first_line + at):
+                    yield before + line if line else before.rstrip()
+                    before = re.sub(r"[^\s>]", " ", before)
+            elif token.type not in GONE:
+                yield from lines
 
     def _refuse_broken_fences(self, lines: list[str], first_line: int) -> None:
-        for line in lines:
+        for number, line in enumerate(lines, first_line):
             if re.match(r"\s*`{3,}\{", line):
                 raise AuthoringError(
-                    f"{self.chapter.where(first_line)} or below: {line.strip()!r} opens no directive, because its "
-                    "title holds backticks. Fence it with colons: `:::{admonition} Title`."
+                    f"{self.chapter.where(number)}: {line.strip()!r} opens no directive, because its title holds "
+                    "backticks. Fence it with colons: `:::{admonition} Title`."
                 )
-
-    def _math(self, lines: list[str]) -> list[str]:
-        end = MATH_END.search(lines[-1])
-        if end is None or end["label"] is None:
-            return lines
-        body = "\n".join([*lines[:-1], lines[-1][: end.start()]]).strip().removeprefix("$$").strip()
-        return self._equation(body, end["label"])
 
     def _equation(self, body: str, label: str | None) -> list[str]:
         if label:
@@ -113,29 +115,28 @@ class Plain:
 
     def _directive(self, directive: Directive, line: int) -> list[str]:
         name, argument = directive.name, self._inline(directive.argument, line)
-        body_line = line + 1 + len(directive.options)
         if name not in DIRECTIVES:
             raise AuthoringError(
                 f"{self.chapter.where(line)}: {{{name}}} has no form that plain JupyterLab shows. "
                 f"Use one of {', '.join(sorted(DIRECTIVES))}."
             )
         if name == "math":
-            return self._equation("\n".join(directive.body).strip(), directive.options.get("label"))
+            return self._equation(directive.body.strip(), directive.options.get("label"))
         if name in ("code", "code-block"):
-            return [f"```{argument}", *directive.body, "```"]
+            return [f"```{argument}", *directive.body.splitlines(), "```"]
         if name == "raw":
-            return directive.body
+            return directive.body.splitlines()
         if name == "index":  # a notebook has none
             return []
+        body = self.lower(directive.body, line + directive.start).splitlines()
         if name in ("figure", "image"):
             picture = f"![{directive.options.get('alt', '')}]({self._link(argument)})"
-            return [picture, *([""] if directive.body else []), *self._lowered(directive.body, body_line)]
-        body = "\n".join(self._lowered(directive.body, body_line)).strip("\n").splitlines()
+            return [picture, *(["", *body] if body else [])]
         if name == "table":
             return [f"**{argument}**", "", *body] if argument else body
         title = argument or name.capitalize()
         if name == "dropdown" or "dropdown" in directive.options.get("class", ""):
-            return ["<details>", f"<summary>{_html(title)}</summary>", "", *body, "", "</details>"]
+            return ["<details>", f"<summary>{TITLE.renderInline(title)}</summary>", "", *body, "", "</details>"]
         return [f"> **{title}**", ">", *(f"> {row}".rstrip() for row in body)]
 
     def _inline(self, text: str, line: int) -> str:
@@ -190,87 +191,47 @@ class Plain:
 def labels(text: str) -> tuple[str, ...]:
     """The labels of the equations in a text, in order."""
     found: list[str] = []
-    for piece in _pieces(text.splitlines()):
-        if isinstance(piece, Directive) and piece.name != "math":
-            found += labels("\n".join(piece.body))
-        elif isinstance(piece, Directive):
-            found += [piece.options["label"]] if piece.options.get("label") else []
-        elif piece[0] == "math" and (end := MATH_END.search(piece[1][-1])) and end["label"]:
-            found.append(end["label"])
+    for token, _, _ in _blocks(text):
+        if token and (directive := _directive(token)):
+            label = directive.options.get("label") if directive.name == "math" else None
+            found += [label] if label else labels(directive.body)
     return tuple(found)
 
 
 @cache
 def anchors(text: str) -> dict[str, str]:
     """The headings of a chapter: MyST's anchor -> JupyterLab's."""
-    from myst_parser.mdit_to_docutils.base import default_slugify
-
     found: dict[str, str] = {}
-    for piece in _pieces(text.splitlines()):
-        if isinstance(piece, Directive) or piece[0] != "text":
-            continue
-        for line in piece[1]:
-            if match := HEADING.match(line):
-                title = re.sub(r"[`*]", "", match["text"])
-                words = re.sub(r"\$[^$]*\$", "", title)  # MyST leaves math out of an anchor, JupyterLab does not
-                found[default_slugify(words)] = title.replace(" ", "-")
+    for opening, inline in pairwise(BLOCKS.parse(text)):
+        if opening.type == "heading_open":
+            title = re.sub(r"[`*]", "", inline.content)
+            words = re.sub(r"\$[^$]*\$", "", title)  # MyST leaves math out of an anchor, JupyterLab does not
+            found[default_slugify(words)] = title.replace(" ", "-")
     return found
 
 
-def _pieces(lines: list[str]) -> Iterator[Directive | tuple[str, list[str]]]:
-    """Cut a text into directives, code blocks ("code"), display equations ("math") and the rest ("text")."""
-    text: list[str] = []
+def _blocks(text: str) -> Iterator[tuple[Token | None, int, list[str]]]:
+    """Cut a text into the blocks that stand `APART` and what is between them (None); each with where it begins, from
+    0, and its lines."""
+    lines = text.splitlines()
     at = 0
-    while at < len(lines):
-        fence = FENCE.match(lines[at])
-        is_math = lines[at].lstrip().startswith("$$")
-        if not fence and not is_math:
-            text.append(lines[at])
-            at += 1
-            continue
-        if text:
-            yield "text", text
-            text = []
-        if fence:
-            end = _closing(lines, at, fence["mark"])
-            yield _fenced(lines, at, end, fence)
-        else:
-            end = at
-            alone = lines[at].strip() == "$$" or not MATH_END.search(lines[at].strip()[2:])
-            while alone:
-                end += 1
-                alone = end < len(lines) - 1 and not MATH_END.search(lines[end])
-            yield "math", lines[at : end + 1]
-        at = end + 1
-    if text:
-        yield "text", text
+    for token in BLOCKS.parse(text):
+        if token.map and token.type in APART:
+            start, end = token.map
+            if at < start:
+                yield None, at, lines[at:start]
+            yield token, start, lines[start:end]
+            at = end
+    if at < len(lines):
+        yield None, at, lines[at:]
 
 
-def _closing(lines: list[str], opened: int, mark: str) -> int:
-    for at in range(opened + 1, len(lines)):
-        closing = lines[at].strip()
-        if len(closing) >= len(mark) and closing == mark[0] * len(closing):
-            return at
-    return len(lines)
-
-
-def _fenced(lines: list[str], opened: int, closed: int, fence: re.Match[str]) -> Directive | tuple[str, list[str]]:
-    directive = DIRECTIVE.match(fence["info"].strip())
-    if directive is None:
-        return "code", lines[opened : closed + 1]
-    indent = fence["indent"]
-    inside = [line.removeprefix(indent) for line in lines[opened + 1 : closed]]
-    options: dict[str, str] = {}
-    while inside and (option := OPTION.match(inside[0])):
-        options[option["key"]] = option["value"].strip()
-        inside.pop(0)
-    while inside and not inside[0].strip():
-        inside.pop(0)
-    return Directive(directive["name"], directive["argument"].strip(), options, inside, indent, opened)
-
-
-def _html(markdown: str) -> str:
-    """Inline code and emphasis of a title as HTML, since `<summary>` takes no Markdown."""
-    text = markdown.replace("&", "&amp;").replace("<", "&lt;")
-    text = re.sub(r"`([^`]+)`", r"<code>\1</code>", text)
-    return re.sub(r"\*\*([^*]+)\*\*", r"<strong>\1</strong>", text)
+def _directive(token: Token) -> Directive | None:
+    """The directive in a block, if it is one. An equation with a label, `$$ … $$ (label)`, counts as one."""
+    if token.type == "math_block_label":
+        return Directive("math", "", {"label": token.info}, token.content, 0)
+    if not (opening := DIRECTIVE.match(token.info)):
+        return None
+    [head] = OPTIONS.findall(token.content)
+    body = token.content.removeprefix(head)
+    return Directive(opening["name"], opening["argument"], dict(OPTION.findall(head)), body, 1 + head.count("\n"))

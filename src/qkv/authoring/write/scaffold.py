@@ -172,11 +172,10 @@ CLASS = {
         Returns:
             TODO: what comes back (..., d).
         """
-        return 2 * self.proj(self.total({plain}))
+        return self._doubled(self.proj({sum}))
 
-    def total(self, {typed}) -> Tensor:
-        """TODO: one idea, one method: a mistake is a subclass that overrides it."""
-        return {sum}
+    def _doubled(self, output: Tensor) -> Tensor:
+        return 2 * output  # TODO: one idea, one method: a mistake is a subclass that overrides it
 ''',
     "exercise": '''"""The exercise `{name}`."""
 
@@ -239,8 +238,8 @@ class NotDoubled({name}):
     TODO: why it matters.
     """
 
-    def forward(self, {typed}) -> Tensor:
-        return self.proj(self.total({plain}))
+    def _doubled(self, output: Tensor) -> Tensor:
+        return output
 ''',
     "test_imports": "import torch\n\nfrom qkv.model.{stem} import {name}\n",
     "test_head": TEST_HEAD,

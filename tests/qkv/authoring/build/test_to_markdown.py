@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 
 from qkv.authoring.build.bibliography import Citation
-from qkv.authoring.build.to_markdown import Plain, anchors
+from qkv.authoring.build.to_markdown import EXTENSIONS, Plain, anchors
 from qkv.course import AuthoringError, Chapter
 
 CHAPTER = Chapter(Path("/course"), "02_scaling")
@@ -44,6 +45,9 @@ def test_directives_nest() -> None:
 
 def test_a_directive_in_a_list_keeps_its_indent() -> None:
     assert lower("- item\n\n  ```{note}\n  Words.\n  ```") == "- item\n\n  > **Note**\n  >\n  > Words."
+    assert lower("- ```{note}\n  Words.\n  ```\n- two") == "- > **Note**\n  >\n  > Words.\n- two"
+    assert lower("> ```{note}\n> Words.\n> ```") == "> > **Note**\n> >\n> > Words."
+    assert lower("- item\n\n  $$ a $$ (one)") == "- item\n\n  $$\n  a \\tag{2.1}\n  $$"
 
 
 def test_labelled_equations_carry_the_number_that_the_page_gives_them() -> None:
@@ -91,6 +95,8 @@ def test_links_lead_to_notebooks() -> None:
 def test_code_is_left_alone() -> None:
     text = "`{eq}` and ``[a](b.md) `x` `` stay.\n\n```python\nx = '[a](b.md)'  # $$ {eq}`y`\n(label)=\n```"
     assert lower(text) == text
+    indented = "Text.\n\n    {eq}`y`\n\nText."
+    assert lower(indented) == indented
 
 
 def test_targets_and_comments_vanish_and_roles_become_text() -> None:
@@ -114,12 +120,20 @@ def test_what_has_no_plain_form_is_refused_with_its_line() -> None:
         lower("{cite}`vaswani`")
     with pytest.raises(AuthoringError, match=r"02_scaling.md:10: no equation is labelled lost\."):
         lower("{eq}`lost`")
+    with pytest.raises(AuthoringError, match=r"02_scaling.md:14: no equation is labelled lost\."):
+        lower("One.\n:::{note}\n:class: a\n\n{eq}`lost`\n:::")
     with pytest.raises(AuthoringError, match=r"lost2020 is cited, but not in book/references.bib\."):
         lower("{cite:t}`lost2020`")
     with pytest.raises(
-        AuthoringError, match=r"opens no directive, because its title holds backticks. Fence it with colons"
+        AuthoringError,
+        match=r"02_scaling.md:12: .* opens no directive, because its title holds backticks. Fence it with colons",
     ):
-        lower("```{admonition} About `x`\nWords.\n```")
+        lower("One.\n\n```{admonition} About `x`\nWords.\n```")
+
+
+def test_text_is_read_as_the_page_reads_it(root: Path) -> None:
+    config = yaml.safe_load((root / "_config.yml").read_text("utf-8"))
+    assert set(config["parse"]["myst_enable_extensions"]) == EXTENSIONS
 
 
 def test_anchors_of_headings() -> None:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from runpy import run_path
 
 import pytest
 
 from proctor import Examiner, Exercise
+from proctor.examining.mutate import survey
 from qkv import exercises
 from qkv.authoring.build.building import build_editions
-from qkv.authoring.write.lint import clashes, out_of_order, static_complaints
+from qkv.authoring.write.lint import clashes, out_of_order, shapes, static_complaints
 from qkv.authoring.write.new import exercise_pieces, new_exercise
 from qkv.authoring.write.new_chapter import new_chapter, with_planned_chapter
 from qkv.course import Course
@@ -101,13 +103,20 @@ def test_ruff_has_nothing_to_say_about_them(course: Course, name: str, arguments
 def test_what_is_written_runs(course: Course, name: str, arguments: tuple[str, ...]) -> None:
     """The reference passes its own test and its own probes, and so does the right answer; the wrong one does not."""
     assert new_exercise(name, "tiny", arguments, course, lambda line: None) == 0
-    names = {"__name__": "tiny", "annotations": None} | run_path(str(course.root / "src" / "qkv" / "model" / "tiny.py"))
+    spec = spec_from_file_location("scaffolded", course.root / "src" / "qkv" / "model" / "tiny.py")
+    assert spec is not None
+    assert spec.loader is not None
+    model = sys.modules["scaffolded"] = module_from_spec(spec)  # whose text can be read: it is damaged, line by line
+    spec.loader.exec_module(model)
+    names = dict(vars(model))
     for path in (f"src/qkv/exercises/tiny/{name}.py", "tests/qkv/model/test_tiny.py"):
         text = (course.root / path).read_text("utf-8")
         exec(compile(re.sub(r"from qkv.model.tiny import .*\n", "", text), path, "exec"), names)
     names[f"test_{name}_agrees_with_a_loop"]()
     exercise = names["exercise"]
     assert Examiner(exercise).examine(exercise.reference).state == "passed"
+    assert survey(exercise, Examiner(exercise)).share == 1
+    assert not list(shapes(exercise))
     for kind, state in (("right", "passed"), ("wrong", "not_yet")):
         answer = run_path(str(course.root / "answers" / "tiny" / kind / f"{name}.py"))[name]
         assert Examiner(exercise).examine(answer).state == state
