@@ -97,7 +97,7 @@ class ComparableTensor:
         worst = int((errors >= 0.999 * errors.max()).argmax())
         index = tuple(int(i) for i in np.unravel_index(worst, errors.shape))
         place = f"{name}{list(index)}" if index else name
-        got, wanted = numbers_told_apart(seen.tensor[index], self.tensor[index])
+        got, wanted = format_distinctly(seen.tensor[index], self.tensor[index])
         return Difference(float(errors.max()), f"{place} is {got}, expected {wanted}.")
 
     def loses_precision(self, seen: ComparableTensor) -> bool:
@@ -162,7 +162,7 @@ def dtype_text(tensor: Tensor) -> str:
     return str(tensor.dtype).removeprefix("torch.")
 
 
-def numbers_told_apart(seen: Tensor, expected: Tensor) -> tuple[str, str]:
+def format_distinctly(seen: Tensor, expected: Tensor) -> tuple[str, str]:
     """Format two numbers with as many digits as it takes to distinguish them, at least three."""
     if not expected.is_floating_point():
         return str(seen.item()), str(expected.item())

@@ -87,7 +87,7 @@ def grants(roots: Sequence[str], hidden: Sequence[str]) -> Iterator[tuple[str, i
             yield from grants([os.path.join(root, name) for name in sorted(os.listdir(root))], inside)
 
 
-def restrict(rules: Sequence[tuple[str, int]]) -> None:
+def restrict_paths(rules: Sequence[tuple[str, int]]) -> None:
     """Confine the calling thread and all it starts to `rules`, for good."""
     version = abi()
     attributes = [_handled(version)]

@@ -118,7 +118,7 @@ def own_processes() -> int:
         return 512
 
 
-def restrict(cpu_seconds: int, address_space: int, processes: int) -> None:
+def lower_limits(cpu_seconds: int, address_space: int, processes: int) -> None:
     """Lower this process's limits for good (hard limits, so they cannot be raised again).
 
     Args:

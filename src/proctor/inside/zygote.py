@@ -79,7 +79,7 @@ def _confine(boot: Mapping[str, Any]) -> Callable[[], None]:
         return everyone  # alone in a process namespace
     if boot["tier"] == "landlock":
         user = landlock.become_nobody(boot["roots"])
-        landlock.restrict([(path, rights) for path, rights in boot["rules"]])
+        landlock.restrict_paths([(path, rights) for path, rights in boot["rules"]])
         if user is not None:
             landlock.die_with_parent()  # changing the user cancels it
             if user >= landlock.UNUSED_USERS:
@@ -161,10 +161,10 @@ def _prepare(
             _isolate(descriptors, parent)
             channel = harness.Channel(CHANNELS[0])
             if filtered:
-                rlimits.restrict(bounds["cpu_seconds"], roof, processes=0)
+                rlimits.lower_limits(bounds["cpu_seconds"], roof, processes=0)
                 seccomp.install(os.getpid())
             else:
-                rlimits.restrict(bounds["cpu_seconds"], roof, processes=rlimits.own_processes() + 64)
+                rlimits.lower_limits(bounds["cpu_seconds"], roof, processes=rlimits.own_processes() + 64)
         except BaseException as error:
             channel.send(frames.FAULT, repr(error).encode("utf-8", "replace"))
             return

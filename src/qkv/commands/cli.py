@@ -112,9 +112,9 @@ def watch(path: Path) -> None:
     if len(files) != 1 or path.is_dir():
         raise click.UsageError(f"{path} is a folder. Name one notebook or .py file.")
 
-    from qkv.commands import watch as watching
+    from qkv.commands.watch import watch_file
 
-    sys.exit(watching.watch_file(path, say=click.echo))
+    sys.exit(watch_file(path, say=click.echo))
 
 
 @main.command("hand-in")
@@ -151,18 +151,18 @@ def update(no_pull: bool) -> None:
     If git cannot go on (you changed other files of the course, or committed), your notebooks are put back as they were,
     and you are told what to do.
     """
-    from qkv.commands import update as newer
+    from qkv.commands.update import update_course
     from qkv.notebook import progress
 
-    sys.exit(newer.update_course(course(progress.course_here()), pull=not no_pull, say=click.echo))
+    sys.exit(update_course(course(progress.course_here()), pull=not no_pull, say=click.echo))
 
 
 @main.command()
 def doctor() -> None:
     """Say what this machine has: versions, devices, sandbox."""
-    from qkv.commands import doctor as examination
+    from qkv.commands.doctor import machine_report
 
-    click.echo(examination.machine_report())
+    click.echo(machine_report())
 
 
 # ---- instructors
@@ -296,7 +296,7 @@ def new_chapter(stem: str, title: str) -> None:
 def lint(names: tuple[str, ...], salts: int, jobs: int | None, changed: bool, turn: bool) -> None:
     """Prove the exercises: all of them, or those that are named, that changed, or whose turn it is."""
     from qkv import exercises
-    from qkv.authoring.write import lint as gate
+    from qkv.authoring.write.lint import run_lint
 
     chosen = [known_exercise(name, exercises.CHAPTERS) for name in names]
     if changed or turn:
@@ -309,7 +309,7 @@ def lint(names: tuple[str, ...], salts: int, jobs: int | None, changed: bool, tu
         if not chosen:
             print("No exercise changed since main: nothing to prove.")
             return
-    sys.exit(gate.run_lint(list(dict.fromkeys(chosen)), salts, jobs))
+    sys.exit(run_lint(list(dict.fromkeys(chosen)), salts, jobs))
 
 
 @main.command()
@@ -324,7 +324,7 @@ def build(stems: tuple[str, ...], check: bool, force: bool, second_seeds: bool) 
     if check and second_seeds:
         raise click.UsageError("--check runs nothing; it compares what `qkv build --second-seeds` has stored.")
 
-    from qkv.authoring.build.building import build_editions as build_editions
+    from qkv.authoring.build.building import build_editions
 
     sys.exit(build_editions(list(stems) or None, check, force, second_seeds))
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from proctor.marking.submissions import joined_names
 from proctor.report.lms import canvas, gradescope, moodle, plain
 from proctor.report.lms.results import CannotExport, Gradebook
-from proctor.report.lms.roster import BadRoster, Roster
-from proctor.report.lms.roster import read_roster as read_roster
+from proctor.report.lms.roster import BadRoster, Roster, read_roster
 
 __all__ = ["FORMATS", "BadRoster", "CannotExport", "Roster", "differences", "export", "read_roster"]
 

@@ -38,8 +38,7 @@ from proctor.marking import probe_pickle
 from proctor.source.statements import statements
 from qkv import exercises
 from qkv.authoring.build.building import build_editions
-from qkv.authoring.build.chapter import Task
-from qkv.authoring.build.chapter import read_chapter as read_chapter
+from qkv.authoring.build.chapter import Task, read_chapter
 from qkv.authoring.build.definitions import definition
 from qkv.authoring.write.new import MARK
 from qkv.authoring.write.sample_answers import SampleAnswer, sample_answers, sample_weights
