@@ -98,15 +98,15 @@ def restrict_paths(rules: Sequence[tuple[str, int]]) -> None:
     packed = struct.pack(f"={len(attributes)}Q", *attributes)
     ruleset = _call(_CREATE, packed, ctypes.c_size_t(len(packed)), 0)
     try:
-        for path, access in rules:
+        for path, rights in rules:
             try:
                 descriptor = os.open(path, _O_PATH | os.O_CLOEXEC)
             except OSError:
                 continue  # not there, or out of reach: then it need not be granted
             try:
                 if not os.path.isdir(path):
-                    access &= READ_FILE | WRITE_FILE | EXECUTE
-                _call(_ADD, ruleset, _PATH_BENEATH, struct.pack("=Qi", access, descriptor), 0)
+                    rights &= READ_FILE | WRITE_FILE | EXECUTE
+                _call(_ADD, ruleset, _PATH_BENEATH, struct.pack("=Qi", rights, descriptor), 0)
             finally:
                 os.close(descriptor)
         _libc().prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
