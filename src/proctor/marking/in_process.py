@@ -19,6 +19,7 @@ from proctor.inside.observe import Observation, describe
 from proctor.inside.rlimits import WAITS, memory_limit
 from proctor.inside.running import Draws, Flood, Job, Loaded, Output, Probes, captured, out_of_memory, room, run_job
 from proctor.inside.time_limit import TimeLimit, time_limit
+from proctor.inside.warmup import stub_compiler
 from proctor.sandbox import Limits, Run, Stopped
 
 LOOPS = "A check takes a moment. If a loop is running there, look at what should end it."
@@ -38,6 +39,7 @@ class InProcess:
     ) -> None:
         self.probes, self.draws, self.limits = probes, draws, limits or Limits()
         self._blocker = Blocker()
+        stub_compiler.leave_out()  # as in the sandbox; the first check in a process takes 0.4 s less
 
     @contextmanager
     def session(self) -> Iterator[InProcess]:

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from proctor.forbid.replace import look_up
+from proctor.inside.warmup import stub_compiler
 from qkv import exercises, model
 from qkv.notebook import kernel, machine, places, progress
 
@@ -110,6 +111,7 @@ def warm_up() -> None:
     """Do before a check what takes a second: torch loads what the first operation on its `meta` device needs, and all
     of it is looked through for what exercises may forbid. Not in a thread: a cell of the student's that imports parts
     of torch meanwhile would meet a lock."""
+    stub_compiler.leave_out()
     torch.empty(1, device="meta").sub(1)
     look_up(())
 
