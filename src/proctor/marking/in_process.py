@@ -30,6 +30,7 @@ from proctor.inside.running import (
     submission_namespace,
 )
 from proctor.inside.time_limit import TimeLimit, time_limit
+from proctor.inside.warmup import stub_compiler
 from proctor.sandbox import Limits, Run, Stopped
 
 LOOPS = "A check takes a moment. If a loop is running there, look at what should end it."
@@ -49,6 +50,7 @@ class InProcess:
     ) -> None:
         self.probes, self.draws, self.limits = probes, draws, limits or Limits()
         self._blocker = Blocker()
+        stub_compiler.leave_out()  # as in the sandbox; the first check in a process takes 0.4 s less
 
     @contextmanager
     def session(self) -> Iterator[InProcess]:

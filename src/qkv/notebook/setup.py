@@ -8,6 +8,7 @@ from html import escape
 import torch
 
 from proctor.forbid.replace import prepare_families
+from proctor.inside.warmup import stub_compiler
 from qkv.notebook import kernel, machine, places, progress, skipping
 
 NOTEBOOK = "JPY_SESSION_NAME"  # set by Jupyter: the notebook that this kernel serves
@@ -46,5 +47,6 @@ def setup_notebook() -> None:
 def warm_up() -> None:
     """Do slow first-time work before a check: torch's first operation on `meta`, and the scan for forbidden functions.
     Not in a thread: a student's cell that imports parts of torch meanwhile would block on a lock."""
+    stub_compiler.leave_out()
     torch.empty(1, device="meta").sub(1)
     prepare_families(())

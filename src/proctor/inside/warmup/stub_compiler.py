@@ -4,7 +4,8 @@ Many of torch's own functions import parts of it, only to say that they are not 
 is a symbol. That takes as long as torch itself, and every child would carry its memory along. Here they find stand-ins
 for two modules inside torch, which know these few words, and that no size is a symbol: none is before the compiler
 runs. They are for torch's own code: a submission that names one of the two gets the real ones before its first line
-runs (`bring_back`), and no module outside torch is ever replaced.
+runs (`bring_back`), and no module outside torch is ever replaced. Once the real compiler is loaded nothing of the
+stand-ins is left, so that a notebook in which answers are checked can compile what it likes.
 """
 
 from __future__ import annotations
@@ -31,9 +32,7 @@ class StandIn(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and not (name == "__path__" and self.__name__ in PACKAGES):
             raise AttributeError(name)  # `inspect` looks for these in every module
-        if sys.modules.get(self.__name__) is self:
-            del sys.modules[self.__name__]
-        return getattr(importlib.import_module(self.__name__), name)
+        return getattr(real(self.__name__), name)
 
 
 def leave_out() -> None:
@@ -46,16 +45,30 @@ def leave_out() -> None:
 
 def bring_back(texts: Iterable[str]) -> None:
     """Put the real modules where the stand-ins are, if one of these texts names one of them."""
-    if not any(name in text for text in texts for name in NAMES):
-        return
-    for name in KNOWN:
-        if isinstance(sys.modules.get(name), StandIn):
-            del sys.modules[name]
-            importlib.import_module(name)
+    if any(name in text for text in texts for name in NAMES):
+        for name in KNOWN:
+            real(name)
+
+
+def real(name: str) -> ModuleType:
+    """The real module, which takes the place of its stand-in."""
+    if isinstance(sys.modules.get(name), StandIn):
+        del sys.modules[name]
+        for function in _not_disabled:  # torch asks once and keeps the answer: let it ask again
+            vars(function).pop("__dynamo_disable", None)
+        _not_disabled.clear()
+    return importlib.import_module(name)
+
+
+_not_disabled: list[Any] = []  # functions of torch's that asked while there was no compiler
 
 
 def disable(fn: Any = None, recursive: bool = True, **options: Any) -> Any:
-    return fn if fn is not None else lambda function: function
+    """Return a function unchanged to torch's own `_compile`, the only caller that passes `wrapping`."""
+    if fn is None or "wrapping" not in options:
+        return real("torch._dynamo").disable(fn, recursive, **options)
+    _not_disabled.append(fn)
+    return fn
 
 
 def graph_break(*args: Any, **options: Any) -> None: ...

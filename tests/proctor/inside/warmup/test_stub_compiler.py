@@ -65,3 +65,29 @@ def test_who_asks_for_it_gets_it(code: str) -> None:
         run(code + "\nprint(type(sys.modules['torch._dynamo']) is StandIn, torch._dynamo.config.verbose)")
         == "False False"
     )
+
+
+def test_what_was_left_out_is_as_if_it_had_always_been_there() -> None:
+    """A notebook compiles after a check: no function of torch's keeps what the stand-in told it."""
+    code = """
+torch.empty(1, device="meta").sub(1)
+asked = [f for f in stub_compiler._not_disabled]
+assert asked and isinstance(sys.modules["torch._dynamo"], StandIn)
+compiled = torch.compile(torch.nn.Linear(3, 3), backend="eager")
+compiled(torch.ones(2, 3)).sum().backward()
+assert not isinstance(sys.modules["torch._dynamo"], StandIn)
+assert not stub_compiler._not_disabled and not any("__dynamo_disable" in vars(f) for f in asked)
+torch.empty(1, device="meta").sub(1)
+print(*[f.__dynamo_disable is not f for f in asked if "__dynamo_disable" in vars(f)])
+"""
+    assert set(run("from proctor.inside.warmup import stub_compiler\n" + code).split()) == {"True"}
+
+
+def test_a_function_that_somebody_disables_is_disabled_by_the_real_one() -> None:
+    code = """
+@torch._dynamo.disable
+def loud(x):
+    return x + 1
+print(type(sys.modules["torch._dynamo"]) is StandIn, hasattr(loud, "_torchdynamo_disable"))
+"""
+    assert run(code).split() == ["False", "True"]
