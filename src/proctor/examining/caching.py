@@ -9,7 +9,7 @@ from typing import Any
 from proctor.examining.diagnose import Examiner, Observations
 from proctor.examining.result import Result
 
-MOST = 256  # verdicts that are remembered; a class has some dozen for each exercise
+MOST = 256  # verdicts that are cached; a class has some dozen for each exercise
 
 
 class CachingExaminer(Examiner):

@@ -158,7 +158,7 @@ class Examiner:
         if observation is None or observation.raised is not None:
             return self._without_tensors(result, first, observation)
         result = replace(result, evidence=(*result.evidence, *facts(self.expected, known, first.name)))
-        if (otherwise := self._returned_rows(seen)) is not None:
+        if (otherwise := self._other_return(seen)) is not None:
             return replace(result, explanations=(otherwise,), help="explained")
         return replace(result, explanations=(UNRECOGNISED,))
 
@@ -385,8 +385,9 @@ class Examiner:
         why = Explanation(f"What {self.exercise.name} returned cannot be used here.")
         return replace(result, explanations=(why,), help="explained")
 
-    def _returned_rows(self, seen: Observations) -> Explanation | None:
-        """The explanation where one tensor passed for several values because it has as many rows."""
+    def _other_return(self, seen: Observations) -> Explanation | None:
+        """The explanation for the first probe with another kind of return value than the reference's. Other probes may
+        agree: one tensor passes for two values if it has two rows."""
         for name, probe in self.exercise.counted().items():
             raised = seen[name].raised if name in seen else None
             if raised is None or raised.where or not raised.returned:

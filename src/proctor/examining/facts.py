@@ -144,7 +144,7 @@ def sums(name: str, wanted: ComparableTensor, mine: Array, theirs: Array) -> Ite
 
 
 def where(name: str, wanted: ComparableTensor, got: ComparableTensor) -> Iterator[str]:
-    """A region that all wrong entries share, if the entries outside of it are right."""
+    """The place of the wrong entries, if at least half of the entries are right."""
     wrong = wanted.errors(got) > 1.0
     if not wrong.any() or wrong.mean() > 0.5 or wrong.ndim == 0:
         return

@@ -57,7 +57,7 @@ def abi() -> int:
 
 
 def available() -> tuple[bool, str]:
-    """(available, reason if not) for this tier on this machine."""
+    """(available on this machine?, the reason in words)."""
     if platform.system() != "Linux":
         return False, f"Landlock is a part of Linux; this is {platform.system()}"
     version = abi()

@@ -301,7 +301,7 @@ def install(pid: int) -> None:
 
 
 def available() -> tuple[bool, str]:
-    """(available, reason if not) for seccomp filters on this machine."""
+    """(available on this machine?, the reason in words)."""
     if not SUPPORTED:
         return False, f"no system-call filter for {platform.system()} on {platform.machine()}"
     # a null program is refused with EFAULT by a kernel that knows filters, with EINVAL by one that does not

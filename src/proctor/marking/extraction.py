@@ -34,7 +34,7 @@ MOST_CELLS = 5_000  # of one submission
 SECONDS = 20.0  # of processor time for one submission, looked at between two cells
 MOST_PIECES = 4_000_000  # numbers, texts and lists of one notebook: each takes far more memory than it has bytes
 MOST_PROBLEMS = 20  # that are reported one by one
-SHORT = 2_000  # characters of a cell that may be remembered
+SHORT = 2_000  # characters of a cell that may be cached
 NOT_WRITTEN_IN = {"idna", "punycode"}  # made for host names: reading a file in them takes the square of its length
 
 

@@ -15,7 +15,7 @@ from proctor.inside.frames import Garbage, clean
 from proctor.inside.observe import Observation, Raised
 
 MOST_ERRORS = 40  # cells whose errors are kept
-SMALL = 8192  # bytes of an observation that is remembered; nearly all are smaller
+SMALL = 8192  # bytes of an observation that is cached; nearly all are smaller
 
 
 @dataclass(frozen=True)

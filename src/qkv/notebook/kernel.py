@@ -18,7 +18,7 @@ from proctor.inside.observe import source_file_of
 from proctor.marking.extraction import definitions_in
 from proctor.source.statements import Statement
 
-MOST_CELLS = 2000  # that are remembered
+MOST_CELLS = 2000  # that are stored
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ def on_the_cpu() -> AbstractContextManager[Any]:
 
 
 def _to_numpy(self: Tensor, dtype: Any = None, **_: Any) -> Any:
-    """`Tensor.numpy` and its like for tensors on another device, copied to the CPU first."""
+    """`Tensor.numpy` for tensors on any device: NumPy reads the CPU's memory, so they are copied there."""
     array = _numpy(self.cpu())
     return array if dtype is None else array.astype(dtype, copy=False)
 
