@@ -25,10 +25,10 @@ from proctor import Examiner, Result
 from proctor.locate.where import lacks_a_line
 from proctor.marking.answers import Answers
 from proctor.marking.extraction import extract
-from proctor.marking.locating import Locating
-from proctor.marking.submissions import read
+from proctor.marking.line_search import LineSearch
+from proctor.marking.submissions import read_submitted_file
 from qkv import exercises
-from qkv.authoring.write.sample_answers import kept
+from qkv.authoring.write.sample_answers import sample_answers
 from qkv.notebook.checking import judged_in_process
 
 ANSWERS = Path(__file__).resolve().parents[1] / "answers"
@@ -72,7 +72,7 @@ class Judge:
         """Those of one half, or of both, with `part` in their path; of these files every so-and-so-many-th."""
         torch.set_num_threads(1)
         chosen = 0
-        for path, answers in groupby(kept(ANSWERS, "wrong"), key=lambda answer: answer.path):
+        for path, answers in groupby(sample_answers(ANSWERS, "wrong"), key=lambda answer: answer.path):
             if which in ("all", half_of(path)) and part in path.as_posix():
                 if chosen % every == 0:
                     yield from self._file(path, {answer.exercise for answer in answers})
@@ -83,12 +83,12 @@ class Judge:
         for name in names:
             self.examiners.setdefault(name, Examiner(exercises.get_code(name), SALT))
         chosen = {name: self.examiners[name] for name in names}
-        submission = Answers([extract(read(path.name, path))])
+        submission = Answers([extract(read_submitted_file(path.name, path))])
         plain = {r.exercise: r for r in judged_in_process(submission, names, chosen)}
         lacking = [name for name, result in plain.items() if lacks_a_line(result)]
         began, searched = time.process_time(), plain
         if lacking:
-            found = judged_in_process(submission, names, chosen, Locating(reveal=True))
+            found = judged_in_process(submission, names, chosen, LineSearch(reveal=True))
             searched = {r.exercise: r for r in found}
         each = (time.process_time() - began) / max(len(lacking), 1)
         for name, result in plain.items():

@@ -13,24 +13,24 @@ from pathlib import Path
 import pytest
 
 from proctor import Examiner, Result
-from proctor.grading.worker import sandbox_for
+from proctor.grading.worker import assignment_sandbox
 from proctor.marking.answers import Answers
 from proctor.marking.extraction import extract
-from proctor.marking.locating import Locating
+from proctor.marking.line_search import LineSearch
 from proctor.marking.submission_marker import mark_submission
-from proctor.marking.submissions import read
+from proctor.marking.submissions import read_submitted_file
 from proctor.sandbox import Sandbox
 from qkv import exercises
 from qkv.assignments import assignment
 from qkv.authoring.write.rotation import turn
-from qkv.authoring.write.sample_answers import KeptAnswer, kept
+from qkv.authoring.write.sample_answers import SampleAnswer, sample_answers
 from qkv.notebook.checking import LIMITS, judged_in_process, live_marker
 
 ANSWERS = Path(__file__).parents[1] / "answers"
 SALT = "kept answers"
 FILES = [
     pytest.param(path, list(answers), id=f"{path.parents[1].name}/{path.parent.name}/{path.stem}")
-    for path, answers in groupby(kept(ANSWERS), key=lambda answer: answer.path)
+    for path, answers in groupby(sample_answers(ANSWERS), key=lambda answer: answer.path)
 ]
 IN_THREE_WAYS = turn(FILES)
 
@@ -42,13 +42,13 @@ def examiners() -> dict[str, Examiner]:
 
 @pytest.fixture(scope="module")
 def box(examiners: dict[str, Examiner]) -> Iterator[Sandbox]:
-    with sandbox_for(assignment(), examiners, LIMITS) as box:
+    with assignment_sandbox(assignment(), examiners, LIMITS) as box:
         yield box
 
 
 @pytest.fixture(scope="module")
-def locating(box: Sandbox) -> Locating:
-    return Locating(elsewhere=lambda name, job: box.session())
+def line_search(box: Sandbox) -> LineSearch:
+    return LineSearch(elsewhere=lambda name, job: box.session())
 
 
 def told(result: Result) -> tuple[str, float, tuple[str, ...], int | None]:
@@ -59,13 +59,13 @@ def told(result: Result) -> tuple[str, float, tuple[str, ...], int | None]:
 @pytest.mark.parametrize(("path", "answers"), FILES)
 def test_right_answers_pass_and_wrong_ones_fail(
     path: Path,
-    answers: list[KeptAnswer],
+    answers: list[SampleAnswer],
     examiners: dict[str, Examiner],
     box: Sandbox,
     internals: Callable[[str], list[str]],
 ) -> None:
     names = tuple(answer.exercise for answer in answers)
-    results, _, _ = mark_submission(assignment(names), examiners, box, [read(path.name, path)])
+    results, _, _ = mark_submission(assignment(names), examiners, box, [read_submitted_file(path.name, path)])
     for result in results:
         assert not internals(result.message)
         if answers[0].kind == "right":
@@ -78,19 +78,21 @@ def test_right_answers_pass_and_wrong_ones_fail(
 @pytest.mark.parametrize(("path", "answers"), IN_THREE_WAYS)
 def test_one_judge(
     path: Path,
-    answers: list[KeptAnswer],
+    answers: list[SampleAnswer],
     examiners: dict[str, Examiner],
     box: Sandbox,
-    locating: Locating,
+    line_search: LineSearch,
 ) -> None:
-    file = read(path.name, path)
+    file = read_submitted_file(path.name, path)
     asked = assignment(tuple(answer.exercise for answer in answers))
-    graded, _, _ = mark_submission(asked, examiners, box, [file], Locating(rights=locating.rights))
+    graded, _, _ = mark_submission(
+        asked, examiners, box, [file], LineSearch(reference_values=line_search.reference_values)
+    )
     names = [result.exercise for result in graded]
-    checked = judged_in_process(Answers([extract(file)]), names, examiners, locating)
+    checked = judged_in_process(Answers([extract(file)]), names, examiners, line_search)
     assert [(r.message, told(r)) for r in checked] == [(r.message, told(r)) for r in graded]
     for answer in answers:
-        marker = live_marker(answer.exercise, answer.implementation, examiners[answer.exercise], locating)
+        marker = live_marker(answer.exercise, answer.implementation, examiners[answer.exercise], line_search)
         marker.mark()
         result = graded[names.index(answer.exercise)]
         assert told(marker.results[answer.exercise]) == told(result), marker.results[answer.exercise].message
@@ -98,7 +100,7 @@ def test_one_judge(
 
 @pytest.mark.parametrize("stem", exercises.CHAPTERS)
 def test_each_exercise_has_a_right_and_a_wrong_answer(stem: str) -> None:
-    found = [answer for answer in kept(ANSWERS) if answer.path.parents[1].name == stem]
+    found = [answer for answer in sample_answers(ANSWERS) if answer.path.parents[1].name == stem]
     asked = set(exercises.names_of(stem)) - set(exercises.of_weights())
     for kind in ("right", "wrong"):
         answered = {answer.exercise for answer in found if answer.kind == kind}

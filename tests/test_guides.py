@@ -17,7 +17,7 @@ import yaml
 from click.testing import CliRunner
 
 from proctor.grading import similarity
-from proctor.sandbox import describe
+from proctor.sandbox import describe_tiers
 from qkv import check
 from qkv.commands.cli import main
 from qkv.course import Course
@@ -113,7 +113,7 @@ def test_the_result_of_the_first_page_is_what_the_trained_model_wrote() -> None:
 
 def test_the_doctor() -> None:
     (lines,) = shown_of(INSTRUCTORS, "qkv doctor")
-    _, works, reason = describe()[0]
+    _, works, reason = describe_tiers()[0]
     if works:
         assert lines[1] == f"sandbox: bubblewrap  in force: {reason}"
 
@@ -131,7 +131,7 @@ def test_a_class_is_graded_and_exported_as_shown(tmp_path: Path) -> None:
             assert is_shown(shown, done.stdout), done.stdout
     assert {"canvas.csv", "moodle.csv", "class.zip", "results"} <= {path.name for path in tmp_path.iterdir()}
     alike = (tmp_path / "results" / "summary.html").read_text("utf-8").partition("look alike")[2]
-    if similarity.available():
+    if similarity.copydetect_available():
         assert re.search(r"maya</a>.*ulla</a>.*100 %", alike, flags=re.S)
         assert "| maya | ulla | 100 % |" in INSTRUCTORS
 

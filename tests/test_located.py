@@ -16,10 +16,10 @@ from proctor import Examiner, Result
 from proctor.locate import where
 from proctor.marking.answers import Answers
 from proctor.marking.extraction import extract
-from proctor.marking.locating import Locating
-from proctor.marking.submissions import File, read
+from proctor.marking.line_search import LineSearch
+from proctor.marking.submissions import File, read_submitted_file
 from qkv import exercises
-from qkv.authoring.write.sample_answers import KeptAnswer, kept
+from qkv.authoring.write.sample_answers import SampleAnswer, sample_answers
 from qkv.notebook.checking import judged_in_process
 
 ANSWERS = Path(__file__).parents[1] / "answers"
@@ -33,23 +33,23 @@ def is_chosen(path: Path) -> bool:
 
 FILES = [
     pytest.param(path, list(answers), id=f"{path.parents[1].name}/{path.stem}")
-    for path, answers in groupby(kept(ANSWERS, "wrong"), key=lambda answer: answer.path)
+    for path, answers in groupby(sample_answers(ANSWERS, "wrong"), key=lambda answer: answer.path)
     if is_chosen(path)
 ]
 
 
-def judged(file: File, names: list[str], salt: str, locating: Locating | None = None) -> dict[str, Result]:
+def judged(file: File, names: list[str], salt: str, line_search: LineSearch | None = None) -> dict[str, Result]:
     examiners = {name: Examiner(exercises.get_code(name), salt) for name in names}
-    return {r.exercise: r for r in judged_in_process(Answers([extract(file)]), names, examiners, locating)}
+    return {r.exercise: r for r in judged_in_process(Answers([extract(file)]), names, examiners, line_search)}
 
 
 @pytest.mark.parametrize(("path", "answers"), FILES)
 def test_a_found_edit_is_right_on_fresh_inputs(
-    path: Path, answers: list[KeptAnswer], monkeypatch: pytest.MonkeyPatch
+    path: Path, answers: list[SampleAnswer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repaired: dict[str, tuple[str, int | None]] = {}  # the text, and how many probes agree if not all
     text = path.read_text("utf-8")
-    told = where.told_repair
+    told = where.with_repair
 
     def noting(result: Result, texts: Any, found: Any, reveal: bool) -> Result:
         sources = {label: one.source for label, one in texts.items()}
@@ -61,9 +61,9 @@ def test_a_found_edit_is_right_on_fresh_inputs(
         repaired[result.exercise] = edited, found.agree
         return told(result, texts, found, reveal)
 
-    monkeypatch.setattr(where, "told_repair", noting)
+    monkeypatch.setattr(where, "with_repair", noting)
     names = [name for name in exercises.names() if name in {answer.exercise for answer in answers}]
-    results = judged(read(path.name, path), names, "kept answers", Locating())
+    results = judged(read_submitted_file(path.name, path), names, "kept answers", LineSearch())
     lines = text.split("\n")
     for name, result in results.items():
         if result.located is None:

@@ -6,14 +6,14 @@ examining   one answer: what an exercise is, whether an answer agrees with the r
     exercise    a reference, probes, named mistakes
     weights     the other kind of exercise: a file of tensors, measures with bars, mistakes that weights show
     tensor_file such a file, read with distrust
-    compare     do two observations agree?
+    compare     agreement of two observations
     diagnose    the verdict, and which mistake it is
-    remembering the same for a class: each verdict is found once
+    caching     an examiner for a class, with a cache of verdicts
     result      the one result; `report` renders it
     mutate      the proof of an exercise: small damages to the reference are noticed
 marking     one submission: which answers it has, how they are run, what comes of each
     submissions files that were handed in
-    extraction  what a notebook or a Python file defines, read with distrust
+    extraction  the definitions of a notebook or a Python file, read with distrust
     answers     an answer with all that it uses, cut out of a student's files
     assignment  what is asked, and what may be imported
     submission_marker   which answers run together, which run again
@@ -21,22 +21,22 @@ marking     one submission: which answers it has, how they are run, what comes o
     probe_pickle    probes as bytes that the sandbox can load
     live        an answer that is an object of this process, as a notebook has it
     in_process  run a submission in this process, for a self-check
-    locating    the search for the line of a mistake, in a submission that was marked
-    weighing    which file holds the weights that an exercise asks for
+    line_search the search for the lines of mistakes without a name, in a marked submission
+    weights_files   files of weights in a submission
 grading     a class
     grade       all submissions of a class, and the reports about them
-    worker      what one process does: mark one submission after another
+    worker      one process, which marks one submission after another
     engines     where workers are: processes on this machine, a Dask cluster
-    journal     a run that was interrupted goes on
+    journal     the record on disk from which an interrupted run resumes
     similarity  which submissions are alike
 
 Beside them:
 
 source      Python as data: statements with their names, closures, stubs; it knows nothing of submissions
-locate      where a mistake is that has no name: by repair, by trace
-inside      what exists beside student code, wherever that runs: in a notebook, in a self-check, in the sandbox
-forbid      what may not be called, and how that is noticed
-sandbox     where untrusted code runs: the trusted side; its note says what is promised
+locate      the line of a mistake that has no name: by repair, by trace
+inside      code that runs in one process with student code: in a notebook, in a self-check, in the sandbox
+forbid      forbidden calls, and their detection
+sandbox     the trusted side of the sandbox; its note says what is promised
 report      one result, many renderings
 
 Which process runs what while a class is graded: the command runs `grading.grade` and `report`; each worker, forked from
@@ -53,14 +53,14 @@ if TYPE_CHECKING:
     from proctor.examining.diagnose import Examiner
     from proctor.examining.exercise import Exercise
     from proctor.examining.result import Result
-    from proctor.examining.weights import Weigher, WeightsExercise
+    from proctor.examining.weights import WeightsExercise, WeightsJudge
 
-__all__ = ["Examiner", "Exercise", "Result", "Weigher", "WeightsExercise"]
+__all__ = ["Examiner", "Exercise", "Result", "WeightsExercise", "WeightsJudge"]
 HOMES = {
     "Examiner": "diagnose",
     "Exercise": "exercise",
     "Result": "result",
-    "Weigher": "weights",
+    "WeightsJudge": "weights",
     "WeightsExercise": "weights",
 }
 

@@ -96,7 +96,7 @@ for _ in range(4):
 @cache
 def assignment(chosen: tuple[str, ...] | None = None) -> Assignment:
     """The course, or some exercises of it, as something that can be graded."""
-    texts = {f"qkv.model.{name}": source_of(name) for name in PUBLIC_MODULES}
+    texts = {f"qkv.model.{name}": model_source(name) for name in PUBLIC_MODULES}
     earlier: dict[str, str] = {}
     own: dict[str, str] = {}
     sheets = []
@@ -106,19 +106,19 @@ def assignment(chosen: tuple[str, ...] | None = None) -> Assignment:
             continue
         graded = tuple(exercises.get(name) for name in found if chosen is None or name in chosen)
         names = tuple(name for name in found if name not in exercises.of_weights())
-        module, source = f"qkv.model.{stem}", source_of(stem)
+        module, source = f"qkv.model.{stem}", model_source(stem)
         if graded:
             sheets.append(ExerciseSheet(entry.label, graded, names, module, source, dict(texts), dict(earlier)))
         texts[module] = source
         earlier |= dict.fromkeys(names, module)
-        own |= dict.fromkeys(names, str(file_of(stem)))
+        own |= dict.fromkeys(names, str(model_file(stem)))
     modules = {"qkv": COURSE, "qkv.model": "", "qkv.mine": MINE.format(stems=exercises.CHAPTERS)}
     return Assignment(TITLE, tuple(sheets), SETUP, modules, INERT, REHEARSAL, own)
 
 
-def file_of(stem: str) -> Path:
+def model_file(stem: str) -> Path:
     return Path(model.__path__[0], f"{stem}.py")
 
 
-def source_of(stem: str) -> str:
-    return file_of(stem).read_text("utf-8")
+def model_source(stem: str) -> str:
+    return model_file(stem).read_text("utf-8")

@@ -1,4 +1,4 @@
-"""What the course consists of: its chapters, and where everything of a chapter is. One stem per chapter, everywhere.
+"""The chapters of the course, and the place of all their files. One stem per chapter, everywhere.
 
 `_toc.yml` says which chapters there are and in what order, a chapter's file name its number and stem, its front matter
 how many minutes it takes, its first heading what it is called. All else that needs to know asks here. Where the package
@@ -23,21 +23,21 @@ PACKED = Path(__file__).with_name("chapters.json")
 
 
 class AuthoringError(Exception):
-    """Something in a chapter that its author has to change: says where, and what to do."""
+    """An error in a chapter that its author has to fix: where it is, and what to do."""
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What a card says about an exercise besides its name."""
+    """The facts that a card shows about an exercise besides its name."""
 
     points: float = 1.0
-    forbidden: tuple[str, ...] = ()
+    forbidden: tuple[str, ...] = ()  # titles of forbidden families
     hand_in: str = ""  # the cell that hands it in, where weights are asked for and no code
     card: tuple[str, ...] = ()  # all that the card of an answer that passes depends on
 
 
 def facts_of_exercise(name: str) -> Facts:
-    """Look an exercise of the course up."""
+    """The facts of an exercise of the course."""
     from qkv import exercises
 
     try:
@@ -91,7 +91,7 @@ class Chapter:
 
     @property
     def minutes(self) -> int:
-        """How long a student takes, exercises included."""
+        """Minutes that a student takes, exercises included."""
         import yaml
 
         front = FRONT.match(self._text)
@@ -105,7 +105,7 @@ class Chapter:
         return self.source.read_text(encoding="utf-8")
 
     def where(self, line: int | None = None) -> str:
-        """How messages name the source: relative to the root, with the line if it is known."""
+        """The source as messages name it: relative to the root, with the line if it is known."""
         path = self.source.relative_to(self.root).as_posix()
         return path if line is None else f"{path}:{line}"
 
@@ -115,7 +115,7 @@ class Course:
     """A tree with chapters in `book/chapters`, and how to look up what an exercise is worth."""
 
     root: Path
-    facts: Callable[[str], Facts] = field(default=facts_of_exercise, compare=False)
+    facts: Callable[[str], Facts] = field(default=facts_of_exercise, compare=False)  # looks up the facts of an exercise
 
     @classmethod
     def here(cls) -> Course:
@@ -129,7 +129,7 @@ class Course:
         )
 
     def chapters(self, only: Iterable[str] | None = None) -> list[Chapter]:
-        """The chapters in the order of `_toc.yml`; or those asked for by stem, number or file name.
+        """The chapters in the order of `_toc.yml`; or those selected by stem, number or file name.
 
         A file in `book/chapters` that `_toc.yml` does not list is a draft: it is built when it is asked for.
         """
@@ -178,12 +178,12 @@ def _files(toc: Any) -> Iterator[str]:
             yield from _files(part)
 
 
-# ---- for whoever has the package, with or without the book
+# ---- for installations with or without the book
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A chapter, as all of the course knows it."""
+    """A chapter as an installed course knows it."""
 
     number: int
     stem: str
@@ -192,7 +192,7 @@ class Entry:
 
     @property
     def label(self) -> str:
-        """How reports speak of it."""
+        """The chapter's name in reports."""
         return f"Chapter {self.number:02}: {self.stem}"
 
 

@@ -19,7 +19,7 @@ import pytest
 from proctor import Examiner, Result
 from proctor.inside.running import Cell, Job
 from proctor.marking.probe_pickle import dumps
-from proctor.sandbox import Limits, Run, Sandbox, describe, launch
+from proctor.sandbox import Limits, Run, Sandbox, describe_tiers, launch
 from qkv.exercises import of_chapter
 
 SALT = secrets.token_hex(16)
@@ -105,7 +105,7 @@ WHO = ("root", "ordinary user") if os.geteuid() == 0 else ("ordinary user",)
 @pytest.fixture(scope="session", params=[f"{tier}, {who}" for tier in ("bubblewrap", "landlock") for who in WHO])
 def exam(request: pytest.FixtureRequest, examined: dict[str, Examiner]) -> Iterator[Exam]:
     tier, who = request.param.split(", ")
-    missing = {name: why for name, works, why in describe() if not works}
+    missing = {name: why for name, works, why in describe_tiers() if not works}
     if tier in missing:
         pytest.skip(missing[tier])
     options: dict[str, Any] = {

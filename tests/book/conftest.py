@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from qkv.authoring.publish.publishing import book
+from qkv.authoring.publish.publishing import publish_book
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Request, Route
@@ -25,7 +25,7 @@ def html(tmp_path_factory: pytest.TempPathFactory) -> Path:
         return Path(built).resolve()
     out = tmp_path_factory.mktemp("book")
     said: list[str] = []
-    assert book(say=said.append, out=out) == 0, "\n".join(said)
+    assert publish_book(say=said.append, out=out) == 0, "\n".join(said)
     return out / "_build" / "html"
 
 

@@ -14,8 +14,8 @@ import pytest
 
 from proctor import WeightsExercise
 from qkv import course, exercises
-from qkv.authoring.build.building import build
-from qkv.authoring.build.chapter import Code, Prose, Task, read
+from qkv.authoring.build.building import build_editions
+from qkv.authoring.build.chapter import Code, Prose, Task, read_chapter
 from qkv.authoring.build.editions import PREDICTION
 from qkv.authoring.build.fingerprint import of_measures, of_outputs
 from qkv.authoring.publish.covers import cover
@@ -30,13 +30,13 @@ each_chapter = pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: 
 
 
 def headings(chapter: Chapter) -> list[str]:
-    prose = "\n".join(part.text for part in read(chapter, COURSE) if isinstance(part, Prose))
+    prose = "\n".join(part.text for part in read_chapter(chapter, COURSE) if isinstance(part, Prose))
     return [re.sub(r"[`*]", "", line.lstrip("#").strip()) for line in prose.splitlines() if line.startswith("#")]
 
 
 def test_every_edition_is_what_its_source_gives() -> None:
     said: list[str] = []
-    assert build(check=True, course=COURSE, say=said.append) == 0, "\n".join(said)
+    assert build_editions(check=True, course=COURSE, say=said.append) == 0, "\n".join(said)
 
 
 def test_the_table_of_contents_counts_up() -> None:
@@ -95,7 +95,7 @@ def test_a_new_exercise_or_misconception_makes_no_claim_stale(tmp_path: Path) ->
 
 def test_an_edition_runs_again_for_what_its_cards_show(tmp_path: Path) -> None:
     chapter = CHAPTERS[0]
-    parts, notebook = read(chapter, COURSE), nbformat.read(chapter.solved, as_version=4)
+    parts, notebook = read_chapter(chapter, COURSE), nbformat.read(chapter.solved, as_version=4)
     cards = [part.facts.card for part in parts if isinstance(part, Task)]
     stored = notebook.metadata["qkv"]["inputs"]
     assert of_outputs(chapter, notebook, cards) == stored
@@ -123,7 +123,7 @@ def test_the_first_page_leads_to_every_chapter() -> None:
 
 @each_chapter
 def test_a_chapter_has_exactly_its_exercises_in_order(chapter: Chapter) -> None:
-    tasks = [part.name for part in read(chapter, COURSE) if isinstance(part, Task)]
+    tasks = [part.name for part in read_chapter(chapter, COURSE) if isinstance(part, Task)]
     assert tasks == list(exercises.names_of(chapter.stem))
 
 
@@ -136,7 +136,7 @@ def test_the_section_that_a_card_names_is_in_the_chapter(chapter: Chapter) -> No
 
 @each_chapter
 def test_a_chapter_opens_and_closes_as_all_do(chapter: Chapter) -> None:
-    parts = read(chapter, COURSE)
+    parts = read_chapter(chapter, COURSE)
     assert isinstance(parts[0], Prose)
     assert parts[0].text.startswith("# ")
     assert ":class: opening" in parts[0].text, "an admonition of this class comes first: see any chapter"
@@ -236,7 +236,7 @@ def steps_in(tree: ast.AST) -> bool:
 
 @each_chapter
 def test_a_claim_about_a_training_says_what_it_was_measured_on(chapter: Chapter) -> None:
-    cells = [(part, ast.parse(part.source)) for part in read(chapter, COURSE) if isinstance(part, Code)]
+    cells = [(part, ast.parse(part.source)) for part in read_chapter(chapter, COURSE) if isinstance(part, Code)]
     functions = [node for _, tree in cells for node in tree.body if isinstance(node, ast.FunctionDef)]
     trainers = {function.name for function in functions if steps_in(function)}
     for function in 2 * functions:  # and what calls them

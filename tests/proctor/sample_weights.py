@@ -2,7 +2,7 @@
 
 import torch
 
-from proctor.examining.tensor_file import BadFile, Weights, write
+from proctor.examining.tensor_file import BadFile, Weights, write_tensors
 from proctor.examining.weights import WeightsExercise
 from proctor.marking.assignment import Assignment, ExerciseSheet
 
@@ -71,7 +71,7 @@ def falling(right):
 def file(slope=3.0, offset=1.0, points="2"):
     """What a student hands in."""
     tensors = {"slope": torch.tensor([slope]), "offset": torch.tensor([offset])}
-    return write(Weights(tensors, {"points": points}))
+    return write_tensors(Weights(tensors, {"points": points}))
 
 
 def assignment(chosen=None):

@@ -1,7 +1,7 @@
 """Agreement of two sets of named tensors: same names, shapes, dtypes, and values within tolerance.
 
 Judging a class is mostly comparing small tensors with the same expected ones, again and again. So each is prepared
-once (`Compared`), and compared by numpy, whose strength is small arrays.
+once (`ComparableTensor`), and compared by numpy, whose strength is small arrays.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class Difference:
     sentence: str
 
 
-class Compared:
-    """One tensor, ready to be compared again and again: as an array, with what it allows another to be off by."""
+class ComparableTensor:
+    """A tensor prepared for many comparisons: as an array, with the tolerance that it grants."""
 
     def __init__(self, tensor: Tensor) -> None:
         self.tensor = tensor
@@ -48,19 +48,19 @@ class Compared:
 
     @cached_property
     def allowed(self) -> float:
-        """What counts as the same, relative to the largest finite magnitude."""
+        """The absolute tolerance: relative tolerance of the dtype times the largest finite magnitude."""
         magnitudes = np.abs(self.array if self.all_finite else self.array[np.isfinite(self.array)])
         scale = float(magnitudes.max(initial=0.0))
         return TOLERANCE.get(self.tensor.dtype, 0.0) * (scale or 1.0)
 
-    def comparable(self, seen: Compared) -> bool:
+    def comparable(self, seen: ComparableTensor) -> bool:
         """Has it the right shape and dtype? A scalar may be a Python float as well as a tensor."""
         mine, theirs = self.tensor, seen.tensor
         if theirs.shape != mine.shape:
             return False
         return theirs.dtype == mine.dtype or (theirs.dim() == 0 and self.floating and theirs.dtype in SCALARS)
 
-    def errors(self, seen: Compared) -> Array:
+    def errors(self, seen: ComparableTensor) -> Array:
         """Elementwise distance in units of the tolerance; inf where one of the two is NaN or infinite and the other
         not equal."""
         if not self.floating:
@@ -73,7 +73,7 @@ class Compared:
         finite = np.isfinite(seen.array) & np.isfinite(self.array)
         return np.where(finite, distance, np.where(equal, 0.0, math.inf))
 
-    def excess(self, seen: Compared) -> float:
+    def excess(self, seen: ComparableTensor) -> float:
         """The largest distance in tolerances; inf if they cannot be compared."""
         if not self.comparable(seen):
             return math.inf
@@ -81,12 +81,14 @@ class Compared:
             return 0.0
         return float(self.errors(seen).max(initial=0.0))
 
-    def difference(self, name: str, seen: Compared) -> Difference | None:
-        """How a tensor differs from this one, in words; None if it agrees."""
+    def difference(self, name: str, seen: ComparableTensor) -> Difference | None:
+        """The difference of a tensor from this one, with its sentence; None if they agree."""
         if seen.tensor.shape != self.tensor.shape:
-            return Difference(math.inf, f"{name} has shape {shape(seen.tensor)}, expected {shape(self.tensor)}.")
+            return Difference(
+                math.inf, f"{name} has shape {shape_text(seen.tensor)}, expected {shape_text(self.tensor)}."
+            )
         if not self.comparable(seen):
-            return Difference(math.inf, f"{name} is {dtype(seen.tensor)}, expected {dtype(self.tensor)}.")
+            return Difference(math.inf, f"{name} is {dtype_text(seen.tensor)}, expected {dtype_text(self.tensor)}.")
         errors = self.errors(seen)
         if not errors.size or errors.max() <= 1.0:
             return None
@@ -95,29 +97,32 @@ class Compared:
         worst = int((errors >= 0.999 * errors.max()).argmax())
         index = tuple(int(i) for i in np.unravel_index(worst, errors.shape))
         place = f"{name}{list(index)}" if index else name
-        got, wanted = number(seen.tensor[index], self.tensor[index])
+        got, wanted = format_distinctly(seen.tensor[index], self.tensor[index])
         return Difference(float(errors.max()), f"{place} is {got}, expected {wanted}.")
 
-    def loses_precision(self, seen: Compared) -> bool:
+    def loses_precision(self, seen: ComparableTensor) -> bool:
         """Has a float64 result that agrees fewer digits than float64 gives?"""
         if self.tensor.dtype != torch.float64 or seen.tensor.dtype != torch.float64:
             return False
         return self.excess(seen) * TOLERANCE[torch.float64] > FULL_PRECISION
 
 
-class Known:
-    """One observation, ready to be compared: what the reference did, a mistake, or an answer."""
+Compared = ComparableTensor  # the name in `proctor.report.notebook`, whose text enters the fingerprint of all editions
+
+
+class ComparableObservation:
+    """An observation prepared for comparison: of the reference, of a mistake, or of an answer."""
 
     def __init__(self, observation: Observation) -> None:
         self.observation = observation
         self.raised = observation.raised
 
     @cached_property
-    def values(self) -> dict[str, Compared] | None:
+    def values(self) -> dict[str, ComparableTensor] | None:
         values = self.observation.values
-        return None if values is None else {name: Compared(tensor) for name, tensor in values.items()}
+        return None if values is None else {name: ComparableTensor(tensor) for name, tensor in values.items()}
 
-    def same(self, seen: Known) -> bool:
+    def same(self, seen: ComparableObservation) -> bool:
         """Did two implementations do the same? Raising exceptions of one kind counts as the same."""
         if self.values is None or seen.values is None:
             return self.excess(seen) <= 1.0
@@ -125,7 +130,7 @@ class Known:
             return False
         return all(value.excess(seen.values[name]) <= 1.0 for name, value in self.values.items())
 
-    def excess(self, seen: Known) -> float:
+    def excess(self, seen: ComparableObservation) -> float:
         """The largest disagreement, in tolerances."""
         if self.values is None or seen.values is None:
             ours, theirs = self.raised, seen.raised
@@ -134,7 +139,7 @@ class Known:
             return math.inf
         return max((value.excess(seen.values[name]) for name, value in self.values.items()), default=0.0)
 
-    def differences(self, seen: Known) -> Iterator[Difference]:
+    def differences(self, seen: ComparableObservation) -> Iterator[Difference]:
         """All disagreements, in the order in which the probe names its tensors."""
         expected, values = self.values or {}, seen.values or {}
         yield from (Difference(math.inf, f"{name} is missing.") for name in expected if name not in values)
@@ -143,22 +148,22 @@ class Known:
             if name in values and (found := value.difference(name, values[name])) is not None:
                 yield found
 
-    def loses_precision(self, seen: Known) -> bool:
+    def loses_precision(self, seen: ComparableObservation) -> bool:
         """Have float64 results that agree fewer digits than float64 gives?"""
         values = seen.values or {}
         return any(value.loses_precision(values[name]) for name, value in (self.values or {}).items() if name in values)
 
 
-def shape(tensor: Tensor) -> str:
+def shape_text(tensor: Tensor) -> str:
     return str(tuple(tensor.shape))
 
 
-def dtype(tensor: Tensor) -> str:
+def dtype_text(tensor: Tensor) -> str:
     return str(tensor.dtype).removeprefix("torch.")
 
 
-def number(seen: Tensor, expected: Tensor) -> tuple[str, str]:
-    """Both numbers with as many digits as it takes to tell them apart, at least three."""
+def format_distinctly(seen: Tensor, expected: Tensor) -> tuple[str, str]:
+    """Format two numbers with as many digits as it takes to distinguish them, at least three."""
     if not expected.is_floating_point():
         return str(seen.item()), str(expected.item())
     for digits in range(3, 17):

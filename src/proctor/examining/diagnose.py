@@ -10,16 +10,16 @@ from functools import cached_property
 from itertools import combinations
 from typing import Any, Generic, TypeVar
 
-from proctor.examining.compare import Known
+from proctor.examining.compare import ComparableObservation
 from proctor.examining.exercise import Exercise, Misconception, Probe
 from proctor.examining.facts import facts
 from proctor.examining.result import Explanation, Result
 from proctor.forbid.replace import Blocker
-from proctor.inside.inputs import PARAMETER, Asked, Draws, Replay, Salted, UnknownDraw, drawing
+from proctor.inside.inputs import PARAMETER, Draws, Replay, Salted, TrackingReplay, UnknownDraw, drawing
 from proctor.inside.observe import A_RETURN_MISSING, Observation, Raised, fresh_state, last_return, observe
 
 Observations = Mapping[str, Observation]
-Answered = Mapping[str, Known]  # the same, ready to be compared
+ComparableObservations = Mapping[str, ComparableObservation]  # the same, ready to be compared
 UNRECOGNISED = Explanation("This is not one of the mistakes that we know by name. Here is what we saw.")
 LESS_PRECISE = (
     "With float64 inputs your result agrees to fewer digits than float64 gives, as it does where something inside is "
@@ -29,8 +29,8 @@ LESS_PRECISE = (
 T = TypeVar("T")
 
 
-class OnDemand(Mapping[str, T], Generic[T]):
-    """Something for each name, found out when it is first asked for."""
+class LazyMapping(Mapping[str, T], Generic[T]):
+    """A mapping that computes the value of a name on first access."""
 
     def __init__(self, names: Iterable[str], find: Callable[[str], T]) -> None:
         self._names, self._find = tuple(names), find
@@ -49,7 +49,7 @@ class OnDemand(Mapping[str, T], Generic[T]):
 
 
 class Examiner:
-    """Everything that is needed to judge one exercise under one salt, computed once and reused for a whole class.
+    """The judge of one exercise under one salt. All that it computes is reused for a whole class.
 
     Args:
         pairs: look for two mistakes at once where none alone explains an answer. There are many pairs.
@@ -59,16 +59,17 @@ class Examiner:
         self.exercise = exercise
         self.pairs = pairs
         self._source = Salted(salt)
-        self._mistakes: dict[tuple[str, str], Known] = {}
+        self._mistakes: dict[tuple[str, str], ComparableObservation] = {}
 
     @cached_property
     def other_inputs(self) -> Examiner:
-        """The same exercise on a second set of inputs: a mistake is named only if it shows there too."""
+        """The examiner of the same exercise on a second set of inputs: a mistake is named only if it shows there
+        too."""
         return Examiner(self.exercise, f"{self._source.salt} once more", self.pairs)
 
     @cached_property
-    def expected(self) -> dict[str, Known]:
-        """What the reference does, probe by probe."""
+    def expected(self) -> dict[str, ComparableObservation]:
+        """Observations of the reference, by probe."""
         with drawing(self._source), fresh_state():
             found = {n: observe(p.function, self.exercise.reference) for n, p in self.exercise.probes.items()}
         for name, observation in found.items():
@@ -76,7 +77,7 @@ class Examiner:
                 raise RuntimeError(
                     f"the reference of {self.exercise.name} fails its probe {name}: {observation.raised}"
                 )
-        return {name: Known(observation) for name, observation in found.items()}
+        return {name: ComparableObservation(observation) for name, observation in found.items()}
 
     @property
     def draws(self) -> Draws:
@@ -85,7 +86,7 @@ class Examiner:
         return self._source.table
 
     def examine(self, implementation: Any) -> Result:
-        """Judge an implementation of ours, such as the reference or a mistake, in this process. What a student wrote is
+        """Judge an implementation of ours, such as the reference or a mistake, in this process. A student's answer is
         judged by `proctor.marking.submission_marker`."""
         seen = self.observations(implementation)
         result = self.verdict(seen)
@@ -94,13 +95,13 @@ class Examiner:
         return self.verdict(seen, again=self.other_inputs.observations(implementation))
 
     def observations(self, implementation: Any) -> dict[str, Observation]:
-        """What the probes see of such an implementation; what the exercise forbids is taken away."""
+        """Observations of such an implementation, by probe, while what the exercise forbids is blocked."""
         blocker = Blocker()
         seen = {}
         with drawing(Replay(self.draws)), fresh_state(), blocker.without(self.exercise.forbid):
             for name, probe in self.exercise.probes.items():
                 observation = observe(probe.function, implementation)
-                seen[name] = replace(observation, called=blocker.taken())
+                seen[name] = replace(observation, called=blocker.pop_calls())
         return seen
 
     def verdict(
@@ -114,7 +115,7 @@ class Examiner:
                 of a verdict without `again` is a guess.
         """
         probes = self.exercise.counted()
-        known = {name: Known(observation) for name, observation in seen.items()}
+        known = {name: ComparableObservation(observation) for name, observation in seen.items()}
         agrees = {n: n in known and self.expected[n].same(known[n]) for n in probes}
         values = [n for n, p in probes.items() if p.kind == "value"]
         failed_properties = sum(not agrees[n] for n, p in probes.items() if p.kind == "property")
@@ -146,7 +147,7 @@ class Examiner:
         mistakes = self.diagnose(known, agrees, again)
         if mistakes:
             names = tuple(m.name for m in mistakes)
-            said = tuple(m.explanation for m in mistakes) + self._besides(known, mistakes)
+            said = tuple(m.explanation for m in mistakes) + self._further_exception(known, mistakes)
             return replace(result, misconceptions=names, explanations=said, help="named")
         observation = seen.get(first.name)
         if share == 1 and observation is not None:
@@ -155,14 +156,14 @@ class Examiner:
                 line = observation.raised.line if observation.raised is not None else None
                 return replace(result, explanations=(Explanation(why),), help="explained", line=line)
         if observation is None or observation.raised is not None:
-            return self._ended(result, first, observation)
+            return self._without_tensors(result, first, observation)
         result = replace(result, evidence=(*result.evidence, *facts(self.expected, known, first.name)))
-        if (otherwise := self._returned_otherwise(seen)) is not None:
+        if (otherwise := self._other_return(seen)) is not None:
             return replace(result, explanations=(otherwise,), help="explained")
         return replace(result, explanations=(UNRECOGNISED,))
 
-    def remarks(self, seen: Answered) -> tuple[str, ...]:
-        """What an answer that passes may hear; it costs nothing."""
+    def remarks(self, seen: ComparableObservations) -> tuple[str, ...]:
+        """Notes shown with a pass; they never affect the score."""
         found = []
         for name, probe in self.exercise.probes.items():
             if probe.kind == "remark" and name in seen and not self.expected[name].same(seen[name]):
@@ -175,9 +176,9 @@ class Examiner:
     # ---- which mistake it is
 
     def diagnose(
-        self, seen: Answered, agrees: Mapping[str, bool], again: Observations | None = None
+        self, seen: ComparableObservations, agrees: Mapping[str, bool], again: Observations | None = None
     ) -> tuple[Misconception, ...]:
-        """The mistake, or the two mistakes together, that did exactly what this answer did; empty if there is none.
+        """The mistake, or pair of mistakes, that did exactly what this answer did; empty if none did.
 
         What a second set of inputs contradicts is no explanation, and where two are left, neither is known to be true.
 
@@ -190,145 +191,162 @@ class Examiner:
             return self._diagnosed(seen, agrees, again)
 
     def _diagnosed(
-        self, seen: Answered, agrees: Mapping[str, bool], again: Observations | None
+        self, seen: ComparableObservations, agrees: Mapping[str, bool], again: Observations | None
     ) -> tuple[Misconception, ...]:
         candidates = self._candidates(seen, agrees)
         if candidates and again is not None:
-            other, names = self.other_inputs, self.told_by(agrees)
-            known = {name: Known(again[name]) for name in names if name in again}
+            other, names = self.other_inputs, self.discriminating_probes(agrees)
+            known = {name: ComparableObservation(again[name]) for name in names if name in again}
             there = {name: other.expected[name].same(known[name]) for name in known}
-            candidates = other.confirmed(candidates, known, there, names) if len(known) == len(names) else []
-        return self._only(candidates, seen, agrees)
+            candidates = other.confirmed_candidates(candidates, known, there, names) if len(known) == len(names) else []
+        return self._single_candidate(candidates, seen, agrees)
 
-    def told_by(self, agrees: Mapping[str, bool]) -> list[str]:
-        """The probes by which mistakes are told apart: those of values, or all if the answer's values are all right,
-        since then only properties can tell."""
+    def discriminating_probes(self, agrees: Mapping[str, bool]) -> list[str]:
+        """Names of the probes that distinguish mistakes: the value probes, or all if the answer's values are all right
+        and only properties differ."""
         probes = self.exercise.counted()
         values = [name for name, probe in probes.items() if probe.kind == "value"]
         return list(probes) if all(agrees[name] for name in values) else values
 
-    def confirming(self, result: Result) -> list[str]:
-        """The probes of `other_inputs` that a mistake which was recognised has to explain as well."""
-        return self.told_by({name: name != result.probe for name in self.exercise.counted()})
+    def probes_to_confirm(self, result: Result) -> list[str]:
+        """Names of the probes that run again on `other_inputs` to confirm a recognised mistake."""
+        return self.discriminating_probes({name: name != result.probe for name in self.exercise.counted()})
 
-    def confirmed(
+    def confirmed_candidates(
         self,
         candidates: list[tuple[Misconception, ...]],
-        seen: Answered,
+        seen: ComparableObservations,
         agrees: Mapping[str, bool],
         names: list[str],
     ) -> list[tuple[Misconception, ...]]:
-        """Those that explain what these probes saw on these inputs too."""
+        """The candidates that explain these observations as well."""
         return [
-            c for c in candidates if any(self.explains(c, seen, agrees, names, stops=stops) for stops in (False, True))
+            c
+            for c in candidates
+            if any(
+                self.is_explained_by(c, seen, agrees, names, skip_raised=skip_raised) for skip_raised in (False, True)
+            )
         ]
 
-    def _only(
-        self, candidates: list[tuple[Misconception, ...]], seen: Answered, agrees: Mapping[str, bool]
+    def _single_candidate(
+        self, candidates: list[tuple[Misconception, ...]], seen: ComparableObservations, agrees: Mapping[str, bool]
     ) -> tuple[Misconception, ...]:
-        """The one candidate, or the one that explains the properties as well."""
+        """The only candidate, or the only one that explains the properties as well; empty if several remain."""
         if len(candidates) > 1:
             names = list(self.exercise.counted())
-            candidates = [c for c in candidates if self.explains(c, seen, agrees, names)] or candidates
+            candidates = [c for c in candidates if self.is_explained_by(c, seen, agrees, names)] or candidates
         return candidates[0] if len(candidates) == 1 else ()
 
-    def _candidates(self, seen: Answered, agrees: Mapping[str, bool]) -> list[tuple[Misconception, ...]]:
+    def _candidates(self, seen: ComparableObservations, agrees: Mapping[str, bool]) -> list[tuple[Misconception, ...]]:
         known = list(self.exercise.misconceptions.values())
-        names = self.told_by(agrees)
-        alone: list[tuple[Misconception, ...]] = [(m,) for m in known if self.explains((m,), seen, agrees, names)]
+        names = self.discriminating_probes(agrees)
+        alone: list[tuple[Misconception, ...]] = [
+            (m,) for m in known if self.is_explained_by((m,), seen, agrees, names)
+        ]
         if alone:
             return alone
         possible = self._possible_pairs if self.pairs else []
-        pairs: list[tuple[Misconception, ...]] = [p for p in possible if self.explains(p, seen, agrees, names)]
-        return pairs or [(m,) for m in known if self.explains((m,), seen, agrees, names, stops=True)]
+        pairs: list[tuple[Misconception, ...]] = [p for p in possible if self.is_explained_by(p, seen, agrees, names)]
+        return pairs or [(m,) for m in known if self.is_explained_by((m,), seen, agrees, names, skip_raised=True)]
 
     @cached_property
     def _possible_pairs(self) -> list[tuple[Misconception, Misconception]]:
         """Mistakes that can be made together, each of which shows by itself."""
-        shown = [m for m in self.exercise.misconceptions.values() if m.replaces and self._shows(m)]
+        shown = [m for m in self.exercise.misconceptions.values() if m.replaces and self._is_visible(m)]
         return [(a, b) for a, b in combinations(shown, 2) if self.exercise.both(a, b) is not None]
 
-    def _shows(self, mistake: Misconception) -> bool:
+    def _is_visible(self, mistake: Misconception) -> bool:
         """Does this mistake, made alone, change what some value probe sees?"""
         values = (p for p in self.exercise.probes.values() if p.kind == "value")
-        return any(not self.expected[p.name].same(self.mistaken((mistake,), p)) for p in values)
+        return any(not self.expected[p.name].same(self.observe_mistake((mistake,), p)) for p in values)
 
-    def explains(
+    def is_explained_by(
         self,
         mistakes: tuple[Misconception, ...],
-        seen: Answered,
+        seen: ComparableObservations,
         agrees: Mapping[str, bool],
         names: list[str],
-        stops: bool = False,
+        skip_raised: bool = False,
     ) -> bool:
         """Do these mistakes do what the answer did, on every one of these probes?
 
         Args:
-            stops: pass over probes on which the answer raised an exception, as long as most have values.
+            skip_raised: pass over probes on which the answer raised an exception, as long as most have values.
         """
         probes = [self.exercise.probes[name] for name in names]
-        if stops:
+        if skip_raised:
             with_values = [p for p in probes if seen[p.name].values is not None]
             if len(with_values) <= len(probes) / 2:
                 return False
             probes = with_values
         # first what has been run before, then where the answer is wrong: there most mistakes differ from it
         probes.sort(key=lambda p: (_key(mistakes, p) not in self._mistakes, agrees[p.name]))
-        if not all(self.mistaken(mistakes, p).same(seen[p.name]) for p in probes):
+        if not all(self.observe_mistake(mistakes, p).same(seen[p.name]) for p in probes):
             return False
-        return any(self._tells(seen[p.name], self.mistaken(mistakes, p), agrees[p.name]) for p in probes)
+        return any(self._is_evidence(seen[p.name], self.observe_mistake(mistakes, p), agrees[p.name]) for p in probes)
 
-    def _tells(self, seen: Known, mistaken: Known, agrees: bool) -> bool:
+    def _is_evidence(self, seen: ComparableObservation, mistaken: ComparableObservation, agrees: bool) -> bool:
         """Is this probe evidence for a mistake that did the same? An exception is one only if it says the same."""
         if seen.raised is not None and mistaken.raised is not None:
             return seen.raised.message == mistaken.raised.message and seen.raised.kind != UnknownDraw.__name__
         return not agrees
 
-    def mistaken(self, mistakes: tuple[Misconception, ...], probe: Probe) -> Known:
-        """What a mistake, or two together, do under a probe; run when first needed."""
+    def observe_mistake(self, mistakes: tuple[Misconception, ...], probe: Probe) -> ComparableObservation:
+        """The observation of a mistake, or of two together, under a probe; run on first use."""
         key = _key(mistakes, probe)
         if key not in self._mistakes:
             wrong = mistakes[0].implementation if len(mistakes) == 1 else self.exercise.both(*mistakes)
             with drawing(Replay(self.draws)):
-                self._mistakes[key] = Known(observe(probe.function, wrong))
+                self._mistakes[key] = ComparableObservation(observe(probe.function, wrong))
         return self._mistakes[key]
 
-    def recognised(self, mistake: Misconception) -> tuple[str, ...]:
-        """As which mistakes a known one is diagnosed: as `examine` says, by as few probes as that takes."""
-        here, there = self._mistaken_on_demand(mistake), self.other_inputs._mistaken_on_demand(mistake)
+    def diagnosed_as(self, mistake: Misconception) -> tuple[str, ...]:
+        """Names of the mistakes that a known mistake is diagnosed as. Gives what `examine` gives, with as few probes as
+        possible."""
+        here, there = self._lazy_observations(mistake), self.other_inputs._lazy_observations(mistake)
         with fresh_state():
             candidates = self._candidates(*here)
             if candidates:
-                candidates = self.other_inputs.confirmed(candidates, *there, self.told_by(here[1]))
-            return tuple(m.name for m in self._only(candidates, *here))
+                candidates = self.other_inputs.confirmed_candidates(
+                    candidates, *there, self.discriminating_probes(here[1])
+                )
+            return tuple(m.name for m in self._single_candidate(candidates, *here))
 
-    def _mistaken_on_demand(self, mistake: Misconception) -> tuple[OnDemand[Known], OnDemand[bool]]:
-        """What the probes see of a mistake, and whether that is what the reference does."""
-        seen = OnDemand(self.exercise.probes, lambda name: self.mistaken((mistake,), self.exercise.probes[name]))
-        return seen, OnDemand(self.exercise.counted(), lambda name: self.expected[name].same(seen[name]))
+    def _lazy_observations(
+        self, mistake: Misconception
+    ) -> tuple[LazyMapping[ComparableObservation], LazyMapping[bool]]:
+        """Observations of a mistake, by probe, and whether each agrees with the reference."""
+        seen = LazyMapping(
+            self.exercise.probes, lambda name: self.observe_mistake((mistake,), self.exercise.probes[name])
+        )
+        return seen, LazyMapping(self.exercise.counted(), lambda name: self.expected[name].same(seen[name]))
 
     def clearly_differs(self, misconception: Misconception, tolerances: float) -> bool:
         """Does a probe show a mistake to be at least so many tolerances away from the reference?"""
         probes = self.exercise.counted().values()
-        return any(self.expected[p.name].excess(self.mistaken((misconception,), p)) >= tolerances for p in probes)
+        return any(
+            self.expected[p.name].excess(self.observe_mistake((misconception,), p)) >= tolerances for p in probes
+        )
 
     # ---- in words
 
-    def _unstarted(self, seen: Answered, values: list[str]) -> bool:
+    def _unstarted(self, seen: ComparableObservations, values: list[str]) -> bool:
         raised = [seen[n].raised for n in values if n in seen]
         return bool(raised) and all(r is not None and r.unstarted for r in raised)
 
-    def _besides(self, seen: Answered, mistakes: tuple[Misconception, ...]) -> tuple[Explanation, ...]:
-        """Where an answer raised an exception that the mistake which was named does not."""
+    def _further_exception(
+        self, seen: ComparableObservations, mistakes: tuple[Misconception, ...]
+    ) -> tuple[Explanation, ...]:
+        """An explanation for an exception that the named mistakes do not raise; empty if there is none."""
         for probe in (p for p in self.exercise.probes.values() if p.kind == "value"):
             raised = seen[probe.name].raised
-            if raised is not None and self.mistaken(mistakes, probe).raised is None:
+            if raised is not None and self.observe_mistake(mistakes, probe).raised is None:
                 where = f" at {raised.where}" if raised.where else ""
                 how = f"it raised {raised.kind}{where}" if not raised.ours else "it gives something else than asked for"
                 return (Explanation(f"Besides, {how} on {probe.situation}."),)
         return ()
 
-    def _evidence(self, probe: Probe, seen: Known | None) -> tuple[str, ...]:
+    def _evidence(self, probe: Probe, seen: ComparableObservation | None) -> tuple[str, ...]:
         if seen is None:
             return ()
         if seen.values is None:
@@ -338,8 +356,9 @@ class Examiner:
             return (raised.message if raised.ours else str(raised),)
         return tuple(d.sentence for d in list(self.expected[probe.name].differences(seen))[:3])
 
-    def _ended(self, result: Result, probe: Probe, observation: Observation | None) -> Result:
-        """Why there are no tensors to compare. Only what student code raised is said to be raised by it."""
+    def _without_tensors(self, result: Result, probe: Probe, observation: Observation | None) -> Result:
+        """The result where there are no tensors to compare. Only exceptions of student code are reported as raised by
+        it."""
         raised = observation.raised if observation is not None else None
         if raised is None:
             why = Explanation("Your code did not get as far as this probe.")
@@ -349,36 +368,41 @@ class Examiner:
             evidence = (f"{raised.where}",) if raised.where else ()
             return replace(result, explanations=(why,), evidence=evidence, help="located", line=raised.line)
         if raised.kind == UnknownDraw.__name__:
-            return replace(result, explanations=(self._unknown(raised, probe),), evidence=(), help="explained")
+            return replace(
+                result, explanations=(self._unknown_parameters(raised, probe),), evidence=(), help="explained"
+            )
         if raised.where or not raised.returned:
-            if (otherwise := called_otherwise(self.exercise.name, raised)) is not None:
+            if (otherwise := signature_explanation(self.exercise.name, raised)) is not None:
                 return replace(result, state="stopped", explanations=(otherwise,), help="explained")
             helped = "located" if raised.where else None
-            return replace(result, state="stopped", explanations=(how_it_ended(raised),), help=helped, line=raised.line)
-        asked = self._returned(probe)
+            return replace(
+                result, state="stopped", explanations=(exception_explanation(raised),), help=helped, line=raised.line
+            )
+        asked = self._reference_returns(probe)
         if raised.returned != asked:
             why = Explanation(f"{self.exercise.name} returned {raised.returned}, expected {asked}.")
             return replace(result, explanations=(why,), help="explained")
         why = Explanation(f"What {self.exercise.name} returned cannot be used here.")
         return replace(result, explanations=(why,), help="explained")
 
-    def _returned_otherwise(self, seen: Observations) -> Explanation | None:
-        """Where something else was returned than is asked for: one tensor passes for two values if it has two rows."""
+    def _other_return(self, seen: Observations) -> Explanation | None:
+        """The explanation for the first probe with another kind of return value than the reference's. Other probes may
+        agree: one tensor passes for two values if it has two rows."""
         for name, probe in self.exercise.counted().items():
             raised = seen[name].raised if name in seen else None
             if raised is None or raised.where or not raised.returned:
                 continue
-            if raised.returned != (asked := self._returned(probe)):
+            if raised.returned != (asked := self._reference_returns(probe)):
                 returned = f"{self.exercise.name} returned {raised.returned}, expected {asked}"
                 return Explanation(f"On {probe.situation}, {returned}.")
         return None
 
-    def _unknown(self, raised: Raised, probe: Probe) -> Explanation:
-        """Which parameters a module has that are not asked for, or in another shape, and which it lacks."""
+    def _unknown_parameters(self, raised: Raised, probe: Probe) -> Explanation:
+        """The explanation that lists the parameters a module lacks, has in another shape, or should not have."""
         name = self.exercise.name
         if not raised.message.startswith("parameters: "):
             return Explanation(f"{name} gave something in another shape than expected, so that this could not go on.")
-        source = Asked(self.draws)
+        source = TrackingReplay(self.draws)
         with drawing(source), fresh_state():
             observe(probe.function, self.exercise.reference)
         asked = {key.partition(PARAMETER)[2]: key.split(PARAMETER)[0] for key in source.keys if PARAMETER in key}
@@ -395,8 +419,8 @@ class Examiner:
         reason = "Parameters are filled by their names, so each has to have the name and the shape of the stub."
         return Explanation(" ".join(sentences), reason)
 
-    def _returned(self, probe: Probe) -> str:
-        """What the reference returns under a probe, in words."""
+    def _reference_returns(self, probe: Probe) -> str:
+        """The reference's return value under a probe, in words."""
         with drawing(Replay(self.draws)):
             return last_return(probe.function, self.exercise.reference)
 
@@ -405,16 +429,16 @@ def _key(mistakes: tuple[Misconception, ...], probe: Probe) -> tuple[str, str]:
     return " + ".join(mistake.name for mistake in mistakes), probe.name
 
 
-def how_it_ended(raised: Raised) -> Explanation:
-    """What student code raised, and where."""
+def exception_explanation(raised: Raised) -> Explanation:
+    """The explanation of an exception of student code, with its line."""
     return Explanation(f"Your code raised {raised.kind}{f' at {raised.where}' if raised.where else ''}.")
 
 
 CALLED = re.compile(r"(?:[\w.]*\.)?(\w+)\(\) (got an unexpected keyword argument '(\w+)'|.*positional argument)")
 
 
-def called_otherwise(name: str, raised: Raised) -> Explanation | None:
-    """The arguments of an answer are not those of the stub: our call failed before any line of it ran."""
+def signature_explanation(name: str, raised: Raised) -> Explanation | None:
+    """The explanation for a call that failed before any line of the answer ran: its parameters are not the stub's."""
     found = CALLED.match(raised.message) if raised.kind == "TypeError" and not raised.where else None
     if found is None or found[1] not in (name, "forward", "__init__"):
         return None

@@ -22,10 +22,10 @@ F = TypeVar("F", bound=Implementation)
 
 @dataclass(frozen=True)
 class Probe:
-    """One situation in which an implementation is looked at.
+    """One situation in which an implementation is observed.
 
     A value probe earns marks; a property probe (inputs unchanged, another dtype, another device) can only cost them; a
-    remark costs nothing: an answer that passes hears of it.
+    remark costs nothing: its text is shown with a pass.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Probe:
     explain: Explain | None = None  # the same where it depends on what was seen
 
     def why(self, seen: Observation, expected: Observation) -> str:
-        """What to say of an answer that fails this probe; empty if there is nothing to say but the evidence."""
+        """The explanation for an answer that fails this probe; empty if the evidence says it all."""
         return self.explain(seen, expected) if self.explain is not None else self.fault
 
 
@@ -55,14 +55,14 @@ class Misconception:
     """A classic mistake as a runnable wrong implementation."""
 
     name: str
-    implementation: Implementation
+    implementation: Implementation  # a wrong stand-in for the reference
     explanation: Explanation
     replaces: frozenset[str] = frozenset()  # steps or methods; two mistakes in different ones can be made together
-    steps: tuple[tuple[str, Implementation], ...] = ()
+    steps: tuple[tuple[str, Implementation], ...] = ()  # replaced steps of the assembled reference, by name
 
 
 class Question:
-    """What every exercise has, whether it is answered by code (`Exercise`) or by weights (`WeightsExercise`).
+    """The part that all exercises share, answered by code (`Exercise`) or by weights (`WeightsExercise`).
 
     Args:
         section: heading in the book that a student is sent to.
@@ -94,20 +94,20 @@ class Question:
         self.why = why
 
     def counted(self) -> Mapping[str, Any]:
-        """What decides, by name."""
+        """The probes or measures that decide the verdict, by name."""
         raise NotImplementedError
 
     def functions(self) -> list[Callable[..., Any]]:
-        """What judges: where one of them changes, so may a verdict."""
+        """The functions that judge an answer. If one of them changes, verdicts may change."""
         raise NotImplementedError
 
     def card(self) -> tuple[str, ...]:
-        """All of the exercise that the card of an answer which passes can show."""
+        """All parts of the exercise that the card of a passed answer can show."""
         return (self.name, str(len(self.counted())), self.why)
 
 
 class Exercise(Question):
-    """What a student builds, and how we tell what they built.
+    """An exercise that is answered by code: reference, probes, named mistakes.
 
     Args:
         reference: the right implementation; the exercise has its name.
@@ -150,7 +150,7 @@ class Exercise(Question):
         return function
 
     def remark(self, function: P) -> P:
-        """Add a probe that costs nothing. The second paragraph of its docstring is what an answer that passes hears."""
+        """Add a probe that costs nothing. The second paragraph of its docstring is shown to an answer that passes."""
         self._add(function, "remark")
         return function
 

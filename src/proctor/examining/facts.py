@@ -1,4 +1,4 @@
-"""What can be computed about a result that differs from the expected one: facts, never guesses at the mistake.
+"""Facts about a result that differs from the expected one: computed, never guesses at the mistake.
 
 Each sentence is true of the very tensors that were compared, within the tolerance that decides whether they agree.
 """
@@ -10,13 +10,15 @@ from itertools import combinations
 
 import numpy as np
 
-from proctor.examining.compare import Array, Compared, Known
+from proctor.examining.compare import Array, ComparableObservation, ComparableTensor
 
 MOST = 2  # facts on one card: more would hide the one that helps
 GRADIENT_OF = "gradient of "
 
 
-def facts(expected: Mapping[str, Known], seen: Mapping[str, Known], probe: str) -> tuple[str, ...]:
+def facts(
+    expected: Mapping[str, ComparableObservation], seen: Mapping[str, ComparableObservation], probe: str
+) -> tuple[str, ...]:
     """Facts about what one probe saw, and about the parameters that a module lacks."""
     found = [*missing_parameters(expected, seen)]
     wanted, got = expected[probe].values, seen[probe].values
@@ -29,7 +31,9 @@ def facts(expected: Mapping[str, Known], seen: Mapping[str, Known], probe: str) 
     return tuple(found[:MOST])
 
 
-def missing_parameters(expected: Mapping[str, Known], seen: Mapping[str, Known]) -> Iterator[str]:
+def missing_parameters(
+    expected: Mapping[str, ComparableObservation], seen: Mapping[str, ComparableObservation]
+) -> Iterator[str]:
     """Parameters that the reference has gradients for, and the answer has not got at all."""
     wanted, got = expected.get("gradients"), seen.get("gradients")
     if wanted is None or got is None or not wanted.values or not got.values:
@@ -39,8 +43,8 @@ def missing_parameters(expected: Mapping[str, Known], seen: Mapping[str, Known])
         yield f"{' and '.join(f'`{name}`' for name in lacking[:3])} {'is' if len(lacking) == 1 else 'are'} missing."
 
 
-def rows_for_values(wanted: Mapping[str, Compared], got: Mapping[str, Compared]) -> Iterator[str]:
-    """One tensor where several values are asked for is unpacked into its rows."""
+def rows_for_values(wanted: Mapping[str, ComparableTensor], got: Mapping[str, ComparableTensor]) -> Iterator[str]:
+    """The fact that one tensor was unpacked into its rows where several values are expected."""
     count = len(wanted)
     shapes = [tuple(value.tensor.shape) for value in wanted.values()]
     rows = [tuple(value.tensor.shape) for value in got.values()]
@@ -51,7 +55,7 @@ def rows_for_values(wanted: Mapping[str, Compared], got: Mapping[str, Compared])
         )
 
 
-def about(name: str, wanted: Compared, got: Compared) -> Iterator[str]:
+def about(name: str, wanted: ComparableTensor, got: ComparableTensor) -> Iterator[str]:
     """Facts about one tensor that does not agree."""
     mine, theirs = got.array, wanted.array
     if mine.size == 0 or theirs.size == 0 or not wanted.floating:
@@ -70,42 +74,42 @@ def about(name: str, wanted: Compared, got: Compared) -> Iterator[str]:
     yield from where(name, wanted, got)
 
 
-def same(wanted: Compared, mine: Array) -> bool:
+def agrees_with(wanted: ComparableTensor, mine: Array) -> bool:
     """Does an array agree with the expected one?"""
     return mine.shape == wanted.array.shape and bool((np.abs(mine - wanted.array) <= wanted.allowed).all())
 
 
-def rearranged(name: str, wanted: Compared, got: Compared) -> Iterator[str]:
+def rearranged(name: str, wanted: ComparableTensor, got: ComparableTensor) -> Iterator[str]:
     """The right numbers in other places."""
     mine, shape = got.array, wanted.array.shape
     dims = range(mine.ndim)
     for a, b in combinations(dims, 2):
-        if same(wanted, np.swapaxes(mine, a, b)):
+        if agrees_with(wanted, np.swapaxes(mine, a, b)):
             last = (a, b) == (mine.ndim - 2, mine.ndim - 1)
             yield f"{name} is right after a transpose" + (
                 "." if last and mine.ndim == 2 else f" of dimensions {a} and {b}."
             )
             return
     if mine.shape != shape:
-        if mine.size == wanted.array.size and same(wanted, mine.reshape(shape)):
+        if mine.size == wanted.array.size and agrees_with(wanted, mine.reshape(shape)):
             yield f"The numbers of {name} are right, in another shape."
         return
     for dim in dims:
-        if same(wanted, np.flip(mine, dim)):
+        if agrees_with(wanted, np.flip(mine, dim)):
             yield f"{name} is right when it is read backwards along dimension {dim}."
             return
         for by in (1, -1):
-            if shape[dim] > 2 and same(wanted, np.roll(mine, by, dim)):
+            if shape[dim] > 2 and agrees_with(wanted, np.roll(mine, by, dim)):
                 yield f"{name} is right when it is shifted by one along dimension {dim}."
                 return
 
 
-def scaled(name: str, wanted: Compared, mine: Array, theirs: Array) -> Iterator[str]:
-    """The same factor, or the same difference, everywhere."""
+def scaled(name: str, wanted: ComparableTensor, mine: Array, theirs: Array) -> Iterator[str]:
+    """The fact that an array is off by one factor, or by one difference, everywhere."""
     if mine.size < 2:
         return
     factor = float((mine * theirs).sum() / max(float((theirs * theirs).sum()), 1e-300))
-    if factor and accounts(wanted, mine, mine / factor):
+    if factor and accounts_for_error(wanted, mine, mine / factor):
         if abs(factor + 1) < 1e-3:
             yield f"Every entry of {name} has the wrong sign."
         else:
@@ -113,18 +117,18 @@ def scaled(name: str, wanted: Compared, mine: Array, theirs: Array) -> Iterator[
             yield f"Every entry of {name} is off by the same factor, {factor:.{digits}g}."
         return
     shift = float((mine - theirs).mean())
-    if accounts(wanted, mine, mine - shift):
+    if accounts_for_error(wanted, mine, mine - shift):
         yield f"Every entry of {name} is too {'large' if shift > 0 else 'small'} by the same {abs(shift):.3g}."
 
 
-def accounts(wanted: Compared, mine: Array, mended: Array) -> bool:
-    """Does what was done to an array account for its error, to the digits that are told, and not only to within what is
-    allowed? Where little is wrong, a factor near 1 would bring anything there."""
-    left = np.abs(mended - wanted.array).max()
-    return same(wanted, mended) and bool(left <= 0.003 * np.abs(mine - wanted.array).max())
+def accounts_for_error(wanted: ComparableTensor, mine: Array, corrected: Array) -> bool:
+    """Does a correction explain the error of an array to the digits that are shown, and not only to within the
+    tolerance? Where little is wrong, a factor near 1 would bring anything there."""
+    left = np.abs(corrected - wanted.array).max()
+    return agrees_with(wanted, corrected) and bool(left <= 0.003 * np.abs(mine - wanted.array).max())
 
 
-def sums(name: str, wanted: Compared, mine: Array, theirs: Array) -> Iterator[str]:
+def sums(name: str, wanted: ComparableTensor, mine: Array, theirs: Array) -> Iterator[str]:
     """Weights that should sum to 1, and do not."""
     for dim in reversed(range(mine.ndim)):
         if mine.shape[dim] < 2 or not np.allclose(theirs.sum(dim), 1, atol=1e-3) or (theirs < 0).any():
@@ -139,8 +143,8 @@ def sums(name: str, wanted: Compared, mine: Array, theirs: Array) -> Iterator[st
         return
 
 
-def where(name: str, wanted: Compared, got: Compared) -> Iterator[str]:
-    """What the wrong entries have in common, if the others are right."""
+def where(name: str, wanted: ComparableTensor, got: ComparableTensor) -> Iterator[str]:
+    """The place of the wrong entries, if at least half of the entries are right."""
     wrong = wanted.errors(got) > 1.0
     if not wrong.any() or wrong.mean() > 0.5 or wrong.ndim == 0:
         return

@@ -1,6 +1,6 @@
 """Mutants of a reference: small damage, one place at a time, that some probe should notice.
 
-A probe is worth the wrong answers that it rejects. Mutants are wrong answers that nobody chose.
+A probe is worth the wrong answers that it rejects. Mutants are wrong answers that no author chose.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from proctor.examining.compare import Known
+from proctor.examining.compare import ComparableObservation
 from proctor.examining.diagnose import Examiner
 from proctor.examining.exercise import Exercise
 from proctor.inside.inputs import Replay, drawing
@@ -30,7 +30,7 @@ SWAPS: dict[type[ast.AST], tuple[type[ast.AST], ...]] = {
     ast.And: (ast.Or,), ast.Or: (ast.And,),
 }  # fmt: skip
 COMMUTATIVE = {"transpose", "swapaxes", "swapdims", "maximum", "minimum", "max", "min", "logical_and", "logical_or"}
-PATIENCE = 5  # seconds of processor time; a mutant that loops for ever has been noticed
+TIME_LIMIT = 5  # seconds of processor time; a mutant that never ends counts as noticed
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,10 @@ class Mutant:
 
 @dataclass(frozen=True)
 class Survey:
-    """What the probes of one exercise notice."""
+    """The mutants of one exercise: how many its probes notice, and which they miss."""
 
-    noticed: int
-    missed: tuple[Mutant, ...]
+    noticed: int  # number of mutants that some probe notices
+    missed: tuple[Mutant, ...]  # mutants that no probe notices
     accepted: int  # declared equivalent by the exercise's author
     stale: tuple[str, ...] = ()  # declared equivalent, but noticed, or no longer among the mutants
 
@@ -75,11 +75,11 @@ def notices(examiner: Examiner, implementation: Any) -> bool:
     with drawing(Replay(examiner.draws)), fresh_state():
         for probe in probes:
             try:
-                with time_limit(PATIENCE):
+                with time_limit(TIME_LIMIT):
                     seen = observe(probe.function, implementation)
             except TimeLimit:
                 return True
-            if not examiner.expected[probe.name].same(Known(seen)):
+            if not examiner.expected[probe.name].same(ComparableObservation(seen)):
                 return True
     return False
 
@@ -96,7 +96,7 @@ def mutants(reference: Callable[..., Any]) -> Iterator[Mutant]:
         damage(broken)
         after = ast.unparse(ast.fix_missing_locations(broken)).split("\n")
         if before != after:
-            yield Mutant(told(before, after), line, compiled(broken, reference))
+            yield Mutant(damage_line(before, after), line, compiled(broken, reference))
 
 
 def bare(definition: ast.FunctionDef | ast.ClassDef) -> None:
@@ -150,7 +150,7 @@ def changes(node: ast.AST) -> Iterator[Damage]:
         yield from (put("test", ast.Constant(value)) for value in (True, False))
     if isinstance(node, ast.Call):
         yield from (drop_keyword(i) for i in range(len(node.keywords)))
-        if called(node) not in COMMUTATIVE:
+        if called_name(node) not in COMMUTATIVE:
             yield from (swap("args", i) for i in range(len(node.args) - 1))
     if isinstance(node, ast.Tuple) and isinstance(node.ctx, ast.Load) and len(node.elts) == 2:
         yield swap("elts", 0)
@@ -197,7 +197,7 @@ def weaken(name: str, index: int | None, part: Part) -> Damage:
     return damage
 
 
-def called(node: ast.Call) -> str:
+def called_name(node: ast.Call) -> str:
     """The last word of what is called: `transpose` for `k.transpose(-2, -1)`."""
     return ast.unparse(node.func).rpartition(".")[2]
 
@@ -233,7 +233,7 @@ def parts(expression: ast.expr) -> Iterator[Part]:
         yield lambda e: e.args[0]  # torch.exp(x)  ->  x
 
 
-def told(before: list[str], after: list[str]) -> str:
+def damage_line(before: list[str], after: list[str]) -> str:
     """The damage in one line: the first line that changed, before and after."""
     pairs = [(b, a) for b, a in zip(before, after, strict=False) if b != a]
     if not pairs:

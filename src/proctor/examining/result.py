@@ -26,7 +26,7 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Located:
-    """How the place of a mistake was found that has no name.
+    """The way in which the line of a mistake without a name was found.
 
     Args:
         by: "repair" (an edit there makes all probes agree) or "trace" (a value there is in no right solution).
@@ -56,14 +56,16 @@ class Result:
     evidence: tuple[str, ...] = ()
     next_step: str = ""
     seconds: float = 0.0
-    remarks: tuple[str, ...] = ()  # what may be heard beside a verdict, and costs nothing
-    help: str | None = None  # how a wrong answer was helped: "named", "explained" or "located"
+    remarks: tuple[str, ...] = ()  # notes shown with a pass; never affect the score
+    help: str | None = None  # kind of help for a wrong answer: "named", "explained" or "located"
     line: int | None = None  # of the student's file or cell, where that is known
     located: Located | None = None  # how that line was found, where no mistake was named
     steps: tuple[str, ...] = ()  # hints about this very mistake, each a step further
     probe: str = ""  # the one that the evidence is from
-    case: Any = field(default=None, compare=False, repr=False)  # that situation to play with, in a notebook
-    why: str = ""  # what somebody who passed has won
+    case: Any = field(
+        default=None, compare=False, repr=False
+    )  # the inputs and outputs of that situation, in a notebook
+    why: str = ""  # the benefit of having passed
     next_link: str = ""  # to what `next_step` names
     printed: str = ""  # what student code printed under the probe that the evidence is from
 

@@ -35,7 +35,7 @@ Layout = Callable[[Mapping[str, str]], Mapping[str, Shape]]
 
 
 class BadFile(ValueError):
-    """A file that cannot be taken: a sentence that says why, and the mistake's name where its author can mend it."""
+    """An unacceptable file: a sentence with the reason, and a mistake's name where its author can fix it."""
 
     def __init__(self, sentence: str, mistake: str = "") -> None:
         super().__init__(sentence)
@@ -44,14 +44,14 @@ class BadFile(ValueError):
 
 @dataclass(frozen=True)
 class Weights:
-    """What a file holds: finite float32 tensors by name, and the texts beside them."""
+    """The content of a file: finite float32 tensors by name, and the metadata's texts."""
 
     tensors: Mapping[str, Tensor]
     metadata: Mapping[str, str]
 
 
-def write(weights: Weights) -> bytes:
-    """The bytes of a file that `read` takes, and every other reader of the format."""
+def write_tensors(weights: Weights) -> bytes:
+    """The bytes of a file that `read_tensors` and every other reader of the format accepts."""
     entries: dict[str, Any] = {METADATA: dict(weights.metadata)}
     codes = {dtype: code for code, dtype in DTYPES.items()}
     parts: list[bytes] = []
@@ -67,7 +67,7 @@ def write(weights: Weights) -> bytes:
     return b"".join([struct.pack("<Q", len(header)), header, *parts])
 
 
-def read(content: bytes, layout: Layout) -> Weights:
+def read_tensors(content: bytes, layout: Layout) -> Weights:
     """The tensors of a file, which are exactly those that are expected.
 
     Args:
@@ -117,7 +117,7 @@ def halves(content: bytes) -> tuple[dict[str, Any], memoryview]:
 
 
 def what_else(content: bytes, length: int) -> str:
-    """What a file is whose first bytes are no length of a header."""
+    """A guess, for the message, at the kind of file whose first bytes are no header length."""
     if content.startswith(b"PK"):
         return "It is a zip archive, as `torch.save` writes it, with a pickle inside that could run any code."
     if content.startswith(b"\x80"):
@@ -142,7 +142,7 @@ def texts(metadata: object) -> dict[str, str]:
     return metadata
 
 
-def shown(name: str) -> str:
+def printable_tensor_name(name: str) -> str:
     """A name of theirs, as a sentence can carry it."""
     try:
         return f"`{one_line(name, LONGEST_NAME).replace('`', '´')}`"
@@ -154,11 +154,11 @@ def compare_names(header: Mapping[str, Any], expected: Mapping[str, Shape]) -> N
     missing = [name for name in expected if name not in header]
     surplus = [name for name in header if name not in expected]
     if missing:
-        instead = f"; it has {shown(surplus[0])}, which is not asked for" if surplus else ""
-        sentence = f"The tensor {shown(missing[0])}{and_more(missing)} is missing{instead}."
+        instead = f"; it has {printable_tensor_name(surplus[0])}, which is not asked for" if surplus else ""
+        sentence = f"The tensor {printable_tensor_name(missing[0])}{and_more(missing)} is missing{instead}."
         raise BadFile(sentence, mistake="tensor_missing")
     if surplus:
-        sentence = f"The tensor {shown(surplus[0])}{and_more(surplus)} is not asked for."
+        sentence = f"The tensor {printable_tensor_name(surplus[0])}{and_more(surplus)} is not asked for."
         raise BadFile(sentence, mistake="tensor_surplus")
 
 
@@ -169,27 +169,31 @@ def and_more(names: list[str]) -> str:
 def extent(name: str, entry: object, expected: Shape) -> tuple[int, int]:
     """First and last byte of one tensor, if it is what is expected."""
     if not isinstance(entry, dict) or entry.keys() != ENTRY:
-        raise BadFile(f"Its header does not give exactly a dtype, a shape and two offsets for {shown(name)}.")
+        raise BadFile(
+            f"Its header does not give exactly a dtype, a shape and two offsets for {printable_tensor_name(name)}."
+        )
     dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
     if not (are_numbers(shape) and are_numbers(offsets) and len(offsets) == 2):
-        raise BadFile(f"Its header gives {shown(name)} a shape or offsets that are no lists of numbers.")
+        raise BadFile(
+            f"Its header gives {printable_tensor_name(name)} a shape or offsets that are no lists of numbers."
+        )
     if tuple(shape) != expected:
         sizes = "(…)" if len(shape) > len(expected) + 4 else str(tuple(shape))
-        sentence = f"{shown(name)} has shape {one_line(sizes, LONGEST_NAME)}, expected {expected}."
+        sentence = f"{printable_tensor_name(name)} has shape {one_line(sizes, LONGEST_NAME)}, expected {expected}."
         raise BadFile(sentence, mistake="tensor_misshapen")
     if dtype != "F32":
         known = (
             str(DTYPES[dtype]).removeprefix("torch.") if isinstance(dtype, str) and dtype in DTYPES else "no float32"
         )
-        raise BadFile(f"{shown(name)} is {known}, expected float32.", mistake="tensor_of_another_dtype")
+        raise BadFile(f"{printable_tensor_name(name)} is {known}, expected float32.", mistake="tensor_of_another_dtype")
     begin, end = offsets
     if end - begin != prod(expected) * torch.float32.itemsize:
-        raise BadFile(f"Its header gives {shown(name)} more or fewer bytes than its shape has.")
+        raise BadFile(f"Its header gives {printable_tensor_name(name)} more or fewer bytes than its shape has.")
     return begin, end
 
 
 def are_numbers(value: object) -> bool:
-    """A list of whole numbers that are not negative; True is none."""
+    """Is this a list of non-negative whole numbers? Booleans do not count as numbers."""
     return isinstance(value, list) and all(type(number) is int and number >= 0 for number in value)
 
 
@@ -198,9 +202,9 @@ def follow_each_other(extents: Mapping[str, tuple[int, int]], length: int) -> No
     position = 0
     for name, (begin, end) in sorted(extents.items(), key=lambda item: item[1]):
         if begin < position:
-            raise BadFile(f"The bytes of {shown(name)} overlap with those of another tensor.")
+            raise BadFile(f"The bytes of {printable_tensor_name(name)} overlap with those of another tensor.")
         if begin > position:
-            raise BadFile(f"There are bytes before {shown(name)} that belong to no tensor.")
+            raise BadFile(f"There are bytes before {printable_tensor_name(name)} that belong to no tensor.")
         position = end
     if position > length:
         raise BadFile("It was cut off: it ends before its last tensor does.")

@@ -19,7 +19,7 @@ import torch
 
 from proctor.examining.exercise import Question, paragraphs
 from proctor.examining.result import Explanation, Result
-from proctor.examining.tensor_file import BadFile, Layout, Weights, read
+from proctor.examining.tensor_file import BadFile, Layout, Weights, read_tensors
 from proctor.inside.inputs import Salted, drawing, generator
 
 T = TypeVar("T")
@@ -31,18 +31,18 @@ WIDTH = 48  # characters of a drawn scale
 
 @dataclass(frozen=True)
 class Measure:
-    """A number that weights have, and what it has to be at most, or at least."""
+    """A number computed from weights, with an upper or a lower bound."""
 
     name: str
     function: Callable[[Look], float]
     says: str  # with {} for the number
     number: str  # how it is written, as `format` takes it
-    at_most: float = math.inf
-    at_least: float = -math.inf
+    at_most: float = math.inf  # upper bound
+    at_least: float = -math.inf  # lower bound
     scale: tuple[tuple[str, float], ...] = ()  # numbers to compare it with, in words, the best one first
 
     def passes(self, value: float) -> bool:
-        """NaN never does."""
+        """Is the value within the bounds? NaN never is."""
         return self.at_least <= value <= self.at_most
 
     @property
@@ -55,7 +55,7 @@ class Measure:
         return f"{self.name}: {said}; {side} {format(self.bar, self.number)} is asked"
 
     def drawing(self, value: float) -> Iterator[str]:
-        """Where the number lies between the best possible one and the worst to compare it with."""
+        """A drawn scale from the best possible number to the worst reference number, with this value and the bound."""
         if not self.scale or not math.isfinite(value):
             return
         least, most = self.scale[0][1], self.scale[-1][1]
@@ -86,16 +86,16 @@ class Mistake:
 
 @dataclass
 class Look:
-    """An answer while it is looked at: the file, the model that is built from it, the data, and what was measured."""
+    """The state of judging one answer: the file, the model built from it, the data, and the measured numbers."""
 
-    weights: Weights
-    model: Any
-    data: Any
-    numbers: dict[str, float] = field(default_factory=dict)
+    weights: Weights  # as read from the file
+    model: Any  # as `WeightsExercise.build` made it
+    data: Any  # as `WeightsExercise.draw` made it
+    numbers: dict[str, float] = field(default_factory=dict)  # measure -> its value
     _known: dict[Any, Any] = field(default_factory=dict)
 
     def once(self, find: Callable[[Look], T]) -> T:
-        """What a function finds here; it is asked once."""
+        """The cached result of a function of this object."""
         if find not in self._known:
             self._known[find] = find(self)
         found: T = self._known[find]
@@ -103,7 +103,7 @@ class Look:
 
 
 class WeightsExercise(Question):
-    """What a student trains, and how we tell what they trained.
+    """An exercise that is answered by weights: measures with bounds, named mistakes.
 
     Args:
         name: of the exercise.
@@ -140,7 +140,7 @@ class WeightsExercise(Question):
 
     @property
     def file(self) -> str:
-        """What is handed in is called so."""
+        """The name of the file that is handed in."""
         return f"{self.name}.safetensors"
 
     @property
@@ -195,8 +195,8 @@ REASONS = {
 }
 
 
-class Weigher:
-    """Everything that is needed to judge one exercise of weights under one salt; the data are drawn once."""
+class WeightsJudge:
+    """The judge of one weights exercise under one salt; its data are drawn once."""
 
     def __init__(self, exercise: WeightsExercise, salt: str = "") -> None:
         self.exercise, self.salt = exercise, salt
@@ -209,7 +209,7 @@ class Weigher:
     def judge(self, content: bytes) -> Result:
         """The verdict on a file."""
         try:
-            weights = read(content, self.exercise.layout)
+            weights = read_tensors(content, self.exercise.layout)
         except BadFile as error:
             return self.refused(str(error), error.mistake)
         measures = self.exercise.measures.values()
@@ -245,7 +245,7 @@ class Weigher:
         return None, ""
 
     def refused(self, sentence: str, mistake: str = "") -> Result:
-        """The result of a file that could not be taken."""
+        """The result of an unacceptable file."""
         name, count = self.exercise.name, len(self.exercise.measures)
         why = Explanation(f"{self.exercise.file}: {sentence}", REASONS.get(mistake, ""))
         return Result(
@@ -261,7 +261,7 @@ class Weigher:
         )
 
     def absent(self) -> Result:
-        """Nobody handed anything in."""
+        """The result where no file was handed in."""
         return Result(self.exercise.name, "not_started", 0.0, 0, len(self.exercise.measures))
 
     @property
@@ -274,7 +274,7 @@ UNNAMED = Explanation("This is not one of the mistakes that we know by name. Her
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """The same sums in the same order wherever there are more cores."""
+    """Compute on one thread inside the block, so that sums have the same order on every machine."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

@@ -1,4 +1,4 @@
-"""What an exercise does not allow, and how that is noticed. Which things those are is the course's business.
+"""Calls that an exercise forbids, and their detection. Which calls those are is the course's business.
 
 family            one forbidden thing in all its spellings
 replace           torch's kernels for it refuse while the exercise runs

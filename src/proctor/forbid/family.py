@@ -1,4 +1,4 @@
-"""What an exercise does not allow: one forbidden thing in all its spellings.
+"""Forbidden families: one forbidden thing in all its spellings.
 
 `F.relu`, `torch.relu`, `Tensor.relu`, `nn.ReLU`, `torch.ops.aten.relu` all end in an operator of the same base name;
 torch's own versions in Python (`torch._refs`, `torch._decomp`, quantizable twins) have it in their names, too. It is
@@ -47,7 +47,7 @@ class Family:
         return cls(title, frozenset(words), frozenset(contained), frozenset(composed), frozenset(spared))
 
     def to_json(self) -> list[Any]:
-        """As the other side of the sandbox's wall takes it."""
+        """The family as JSON, for the sandbox."""
         return [self.title, *map(sorted, (self.words, self.contained, self.composed, self.spared))]
 
     @classmethod
@@ -61,7 +61,7 @@ class Family:
         return _operators(self)
 
     def names(self, function: str) -> str:
-        """How to speak of a call of this function or operator; empty if it is allowed."""
+        """The words for a call of this function or operator; empty if it is allowed."""
         if any(word in function for word in self.words) and "backward" not in function and function not in self.spared:
             return self.title
         return f"`{function}` (it contains {self.title})" if function in self.contained else ""

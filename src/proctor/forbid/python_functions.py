@@ -24,8 +24,8 @@ TORCH = str(Path(torch.__file__).parent)
 Refusal = Callable[..., None]
 
 
-class Loaded:
-    """The functions of torch's Python files that are in memory; what is imported later is added when it is asked for.
+class LoadedFunctions:
+    """The functions of torch's Python files in memory. Those imported later are added on the next access.
 
     A look at all objects takes a tenth of a second, and in a sandbox's child it would copy their pages. So it is only
     taken again when torch has grown. A notebook takes the first one in a thread, while its reader may already check.
@@ -40,17 +40,17 @@ class Loaded:
     def named_by(self, family: Family) -> list[tuple[FunctionType, str]]:
         """(function, how to speak of a call of it) of all that a family forbids."""
         with self.lock:
-            self.look()
+            self.scan()
             count, found = self.forbidden.get(family, (0, []))
             if count < len(self.functions):
                 new = islice(self.functions.values(), count, None)
-                told = ((function, family.names(function.__code__.co_qualname)) for function in new)
-                found = [*found, *((function, said) for function, said in told if said)]
+                named = ((function, family.names(function.__code__.co_qualname)) for function in new)
+                found = [*found, *((function, said) for function, said in named if said)]
                 self.forbidden[family] = len(self.functions), found
             return found
 
-    def look(self) -> None:
-        """Look for functions, if torch has grown. `gc.freeze` hides what is there from this: look before."""
+    def scan(self) -> None:
+        """Scan for functions if torch has grown. `gc.freeze` hides existing objects from this, so scan before."""
         with self.lock:
             new = list(takewhile(lambda name: name != self.last, reversed(sys.modules)))
             if not new:
@@ -73,7 +73,7 @@ def all_functions() -> list[FunctionType]:
     return list(chain(functions, map(list.clear, at_the_end)))[:-1]  # without what `clear` returns
 
 
-LOADED = Loaded()
+LOADED = LoadedFunctions()
 
 
 def is_torch(module: str) -> bool:

@@ -1,4 +1,5 @@
-"""While an exercise runs, what it forbids does not exist: torch's own kernels are replaced by ones that refuse.
+"""Blocking of forbidden operators: while an exercise runs, torch's own kernels for them are replaced by ones that
+refuse.
 
 That holds for every way of reaching them (another spelling, TorchScript, `torch.ops`, kernels that contain them), and
 costs nothing per call. So are functions that torch has in Python as well (`proctor.forbid.python_functions`). The same
@@ -24,7 +25,7 @@ _BACKENDS = ("CPU", "MkldnnCPU", "SparseCPU", "SparseCsrCPU", "QuantizedCPU", "N
 
 
 class Forbidden(RuntimeError):
-    """The exercise asks to do without this."""
+    """A forbidden call, refused."""
 
 
 @cache
@@ -47,25 +48,24 @@ def replacements(family: Family) -> tuple[tuple[str, tuple[tuple[str, str, str],
     return tuple((operator, theirs) for operator, theirs in found if theirs)
 
 
-def look_up(families: Iterable[Family]) -> None:
-    """Find once, for all that run afterwards, what these families take away, and what others might."""
-    LOADED.look()
+def prepare_families(families: Iterable[Family]) -> None:
+    """Look up the kernels and functions of these families once, before student code runs."""
+    LOADED.scan()
     for family in families:
         replacements(family)
         LOADED.named_by(family)
 
 
 class Blocker:
-    """Takes away families of operators, and gives them back.
+    """Blocks families of operators, and restores them.
 
     Args:
-        lingers: the kernels that a block took away stay away until the next block, which often takes the same, or until
-            `take_away`. For a process in which nothing but such blocks runs: to replace kernels takes as long as some
-            probes.
+        keep_blocked: leave kernels replaced after a block, until the next block or `take_away`. Replacing them takes as
+            long as some probes, and the next block often forbids the same. Only for a process that runs nothing else.
     """
 
-    def __init__(self, lingers: bool = False) -> None:
-        self.lingers = lingers
+    def __init__(self, keep_blocked: bool = False) -> None:
+        self.keep_blocked = keep_blocked
         self.libraries: dict[Family, list[Any]] = {}  # what is away, and how to get it back
         self.called: list[str] = []
         self.watch: Watch | None = None
@@ -85,8 +85,8 @@ class Blocker:
         for said in watch.called():
             self._note(said)
 
-    def taken(self) -> tuple[str, ...]:
-        """What was called since this was last asked, in words."""
+    def pop_calls(self) -> tuple[str, ...]:
+        """The forbidden calls since the last `pop_calls`, in words."""
         if self.watch is not None:
             self._take_note(self.watch)
         called, self.called = tuple(self.called), []
@@ -96,7 +96,7 @@ class Blocker:
     def without(self, families: Sequence[Family], withheld: Withheld | None = None) -> Iterator[None]:
         """Inside the block calls of these families, and of what is withheld, raise `Forbidden` or are noted."""
         self.called = []
-        if not self.lingers and not families and not withheld:
+        if not self.keep_blocked and not families and not withheld:
             yield
             return
         try:
@@ -108,7 +108,7 @@ class Blocker:
                     self._take_note(self.watch)
         finally:
             self.watch = None
-            if not self.lingers:
+            if not self.keep_blocked:
                 self.take_away(())
 
     def take_away(self, families: Sequence[Family]) -> None:

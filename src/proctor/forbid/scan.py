@@ -28,14 +28,14 @@ BY_TEXT = {"getattr", "eval", "exec", "compile", "__import__", "import_module", 
 A_WAY = re.compile(r"\b(" + "|".join(map(re.escape, WAYS_AROUND)) + r")\b|\bsys\s*\.\s*modules\b|\bmodules\b")
 
 
-class Definition(Protocol):
-    """A piece of code, such as a function that a student wrote."""
+class CodeText(Protocol):
+    """A piece of code with its text, such as a statement of a student's."""
 
     @property
     def text(self) -> str: ...
 
 
-def hidden_calls(definitions: Iterable[Definition], families: Iterable[Family]) -> tuple[str, ...]:
+def hidden_calls(definitions: Iterable[CodeText], families: Iterable[Family]) -> tuple[str, ...]:
     """Titles of the forbidden things that an answer refers to while it uses a way around the recorder."""
     definitions, families = list(definitions), list(families)
     if not families or not any(A_WAY.search(definition.text) for definition in definitions):  # nearly always
@@ -71,7 +71,7 @@ def words_of(node: ast.AST) -> list[str]:
 
 
 def references(node: ast.AST) -> list[str]:
-    """What a node takes from somewhere else: `F.relu`, `x.relu`, `from torch import relu`."""
+    """The names that a node takes from elsewhere: `F.relu`, `x.relu`, `from torch import relu`."""
     if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
         own = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
         return [] if own else [node.attr]

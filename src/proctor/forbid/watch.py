@@ -31,8 +31,8 @@ class Watch:
         self.judged: dict[CodeType, str] = {}
 
     def start(self) -> None:
-        """Listen. While somebody profiles with a tool that tolerates no other, as Python's own does from 3.12 on,
-        nothing is heard; in a sandbox nobody does."""
+        """Start the profiler. Nothing is recorded while a tool runs that tolerates no second one, such as Python's own
+        profiler from 3.12 on; in a sandbox none does."""
         if self.profiler is not None:
             return
         self.before = sys.getprofile()
@@ -54,20 +54,20 @@ class Watch:
         self.profiler = None
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:
-        """Asked by Python about every module that is imported: from torch's first on it listens, and finds none."""
+        """Import hook: start the profiler at the first import from torch. Finds no module itself."""
         if self.families and is_torch(name):
             self.start()
 
     def called(self) -> list[str]:
-        """What was called since this was last asked and should not have been, in words."""
+        """The forbidden calls since the last `called`, in words."""
         if self.profiler is None:
             return []
-        found = [said for entry in self.profiler.getstats() if (said := self._said(entry.code))]
+        found = [said for entry in self.profiler.getstats() if (said := self._title_of_call(entry.code))]
         self.profiler.clear()
         return found
 
-    def _said(self, code: CodeType | str) -> str:
-        """How to speak of a call of this function; empty if it is allowed."""
+    def _title_of_call(self, code: CodeType | str) -> str:
+        """The words for a call of this function; empty if it is allowed."""
         if isinstance(code, str):  # a function without code of its own
             return ""
         if code not in self.judged:

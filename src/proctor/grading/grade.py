@@ -22,12 +22,12 @@ Engine = Callable[[Plan, Iterable[Submission]], Iterator[GradedSubmission]]  # g
 
 @dataclass
 class Outcome:
-    """How a run ended: who was marked now and who before, the class in numbers, where earlier results went."""
+    """The outcome of a run: students marked now and before, the class in numbers, the place of earlier results."""
 
-    marked: int
-    resumed: int
-    tally: Tally
-    earlier: Path | None
+    marked: int  # number of students marked in this run
+    resumed: int  # number of students marked in an earlier, unfinished run
+    tally: Tally  # the class in numbers
+    earlier: Path | None  # folder that the results of a finished run were moved to
 
 
 def salt_of(seed: int | None) -> str:
@@ -82,7 +82,7 @@ def open_journal(
         "exercises": version_of(plan.assignment()),
     }
     journal = Journal(out, settings | {"salt": plan.salt})
-    before = journal.unfinished()
+    before = journal.unfinished_settings()
     if before is not None:
         salt = before.pop("salt", "")
         if resume and before == settings:

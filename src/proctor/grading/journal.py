@@ -1,4 +1,4 @@
-"""What a run has done so far, on disk, so that a run that was killed goes on where it stopped.
+"""The journal of a run, on disk, from which a killed run resumes.
 
 One line per student, appended when the student is done. A line that was cut off, by a kill or by a full disk, is not
 taken for a result.
@@ -68,8 +68,8 @@ class Journal:
         self.settings = dict(settings)
         self._at: dict[str, tuple[int, str]] = {}  # student -> where the line starts, digest
 
-    def unfinished(self) -> dict[str, Any] | None:
-        """The settings of a run that did not finish, if there is one."""
+    def unfinished_settings(self) -> dict[str, Any] | None:
+        """The settings of an unfinished run; None if there is none."""
         try:
             found = json.loads((self.folder / "settings.json").read_text("utf-8"))
         except (OSError, ValueError):
@@ -80,7 +80,7 @@ class Journal:
         """Start afresh."""
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True, mode=0o700)  # the settings hold the salt
-        write(self.folder / "settings.json", json.dumps(self.settings))
+        write_atomically(self.folder / "settings.json", json.dumps(self.settings))
         self._at = {}
 
     def resume(self) -> None:
@@ -101,7 +101,7 @@ class Journal:
             os.truncate(self.lines, whole)
 
     def digest(self, student: str) -> str | None:
-        """What a student had handed in when they were marked; None if they were not."""
+        """The digest of a student's submission when it was marked; None if it was not."""
         return self._at[student][1] if student in self._at else None
 
     def add(self, marked: GradedSubmission) -> None:
@@ -125,7 +125,7 @@ class Journal:
         shutil.rmtree(self.folder)
 
 
-def write(path: Path, text: str) -> None:
+def write_atomically(path: Path, text: str) -> None:
     """Write a file so that it is there whole or not at all."""
     part = path.with_name(f".{path.name}.part")
     part.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")

@@ -43,10 +43,10 @@ class Pair:
 
     first: str
     second: str
-    share: float
+    share: float  # of their unusual code, 0 … 1
 
 
-def available() -> bool:
+def copydetect_available() -> bool:
     """Is copydetect there? Importing it takes as long as all reports of a class, so that waits until it is needed."""
     return find_spec("copydetect") is not None
 
@@ -57,12 +57,12 @@ class Likeness:
     def __init__(self) -> None:
         self._code: dict[str, bytes] = {}  # student -> code, small: a class may be large
         self._shapes: dict[str, bytes] = {}
-        self.compared = available()
+        self.compared = copydetect_available()
 
     def add(self, student: str, code: str) -> None:
         if self.compared and code:
             self._code[student] = zlib.compress(code.encode("utf-8", "replace"), 1)
-            self._shapes[student] = shape(code).encode("utf-8", "replace")
+            self._shapes[student] = code_shape(code).encode("utf-8", "replace")
 
     def pairs(self) -> list[Pair]:
         """The pairs that are nearly the same, most alike first."""
@@ -94,8 +94,8 @@ class Likeness:
         return zlib.decompress(self._code[student]).decode("utf-8")
 
 
-def shape(code: str) -> str:
-    """What code looks like with names and strings as placeholders, without comments and layout."""
+def code_shape(code: str) -> str:
+    """Code with placeholders for names and strings, without comments and layout."""
     parts = TOKEN.split(code)
     parts[1::2] = map(placeholder, parts[1::2])  # between them is what is no token
     return "".join("".join(parts).split())
@@ -125,12 +125,12 @@ def fingerprints(shapes: Sequence[bytes]) -> tuple[Prints, Counts]:
 
 
 def is_new(ordered: Prints) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Where an entry is not the one before it."""
+    """Mask of the entries that differ from the one before them."""
     return np.concatenate([[True], ordered[1:] != ordered[:-1]])[: len(ordered)]
 
 
 def rare(shapes: Sequence[bytes]) -> tuple[Counts, dict[tuple[int, int], int]]:
-    """How many fingerprints that few have each owner has, and how many each two have in common."""
+    """Counts of rare fingerprints: for each owner, and for each pair of owners that share some."""
     count = len(shapes)
     found, owners = fingerprints(shapes)
     starts = np.flatnonzero(is_new(found))

@@ -1,4 +1,4 @@
-"""What a worker does: mark one submission after another, in a process that has the examiners and a sandbox of its own.
+"""A worker: marks one submission after another, in a process with its own examiners and sandbox.
 
 Every engine (`proctor.grading.engines`) calls `mark` in as many processes, or on as many machines, as it has.
 """
@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from proctor.examining.caching import CachingExaminer
 from proctor.examining.diagnose import Examiner
-from proctor.examining.remembering import RememberingExaminer
 from proctor.examining.result import Explanation, Result
-from proctor.examining.weights import Weigher
+from proctor.examining.weights import WeightsJudge
 from proctor.grading.journal import GradedSubmission
 from proctor.inside import warmup
 from proctor.inside.warmup import meta_kernels, stub_compiler
 from proctor.marking import probe_pickle
 from proctor.marking.assignment import Assignment
-from proctor.marking.locating import Locating
+from proctor.marking.line_search import LineSearch
 from proctor.marking.submission_marker import mark_submission
 from proctor.marking.submissions import File, digest
 from proctor.sandbox import Limits, Sandbox
@@ -28,11 +28,11 @@ from proctor.sandbox import Limits, Sandbox
 
 @dataclass(frozen=True)
 class Plan:
-    """All that a worker needs to mark, wherever it is.
+    """The description of a marking run that a worker receives, wherever it runs.
 
     Args:
         make: gives the assignment when it is called with `arguments`; other processes find it by its import path.
-        salt: enters every input. It is secret: whoever knows it can prepare answers.
+        salt: enters every input. It is secret: with it answers can be prepared.
         limits: of one run in the sandbox.
         tier: of the sandbox.
         trust: allow running without a sandbox.
@@ -66,8 +66,8 @@ def prepared(plan: Plan) -> tuple[Assignment, dict[str, Examiner]]:
     examiners = examiners_of(assignment, plan.salt)
     for examiner in examiners.values():
         examiner.draws  # noqa: B018 - runs the reference
-    for weigher in weighers_of(plan).values():
-        weigher.data  # noqa: B018 - draws it
+    for weights_judge in weights_judges_of(plan).values():
+        weights_judge.data  # noqa: B018 - draws it
     if "freeze" in warm:
         gc.freeze()  # a collection that looked at all this would make a copy of it in every worker
     return assignment, examiners
@@ -75,16 +75,16 @@ def prepared(plan: Plan) -> tuple[Assignment, dict[str, Examiner]]:
 
 def examiners_of(assignment: Assignment, salt: str) -> dict[str, Examiner]:
     """One examiner per exercise that is answered by code."""
-    return {exercise.name: RememberingExaminer(exercise, salt) for exercise in assignment.of_code}
+    return {exercise.name: CachingExaminer(exercise, salt) for exercise in assignment.of_code}
 
 
 @lru_cache(maxsize=1)
-def weighers_of(plan: Plan) -> dict[str, Weigher]:
-    """One weigher per exercise that is answered by weights."""
-    return {exercise.name: Weigher(exercise, plan.salt) for exercise in plan.assignment().of_weights}
+def weights_judges_of(plan: Plan) -> dict[str, WeightsJudge]:
+    """One judge per exercise that is answered by weights."""
+    return {exercise.name: WeightsJudge(exercise, plan.salt) for exercise in plan.assignment().of_weights}
 
 
-def sandbox_for(
+def assignment_sandbox(
     assignment: Assignment, examiners: Mapping[str, Examiner], limits: Limits, tier: str = "auto", trust: bool = False
 ) -> Sandbox:
     """A sandbox that knows the probes and the inputs of an assignment, and nothing else of it."""
@@ -109,16 +109,16 @@ def sandbox_of(plan: Plan) -> Sandbox:
     """The sandbox of this process, running."""
     if plan not in _sandboxes:
         close_sandbox()
-        sandbox = sandbox_for(*prepared(plan), plan.limits, plan.tier, plan.trust)
+        sandbox = assignment_sandbox(*prepared(plan), plan.limits, plan.tier, plan.trust)
         sandbox.start()
         _sandboxes[plan] = sandbox
     return _sandboxes[plan]
 
 
 @lru_cache(maxsize=1)
-def locating(plan: Plan) -> Locating | None:
-    """What looks for lines in this process, and keeps what it knows of right solutions."""
-    return Locating(reveal=True) if plan.locate else None
+def line_search_of(plan: Plan) -> LineSearch | None:
+    """The line search of this process, with its cache of reference values; None if the plan asks for none."""
+    return LineSearch(reveal=True) if plan.locate else None
 
 
 def close_sandbox() -> None:
@@ -128,17 +128,18 @@ def close_sandbox() -> None:
 
 
 def mark(plan: Plan, student: str, files: list[File]) -> GradedSubmission:
-    """Mark one student's submission in this process. A failure of ours is reported as such, and costs nobody else."""
+    """Mark one student's submission in this process. A failure of ours becomes a fault result and affects no other
+    student."""
     try:
         results, notes, code = mark_submission(
-            *prepared(plan), sandbox_of(plan), files, locating(plan), weighers_of(plan)
+            *prepared(plan), sandbox_of(plan), files, line_search_of(plan), weights_judges_of(plan)
         )
     except Exception as error:
-        return fault(plan, student, files, f"The grader itself failed ({type(error).__name__}: {error}).")
+        return failed_submission(plan, student, files, f"The grader itself failed ({type(error).__name__}: {error}).")
     return GradedSubmission(student, digest(files), tuple(results), tuple(notes), code)
 
 
-def fault(plan: Plan, student: str, files: list[File], sentence: str) -> GradedSubmission:
+def failed_submission(plan: Plan, student: str, files: list[File], sentence: str) -> GradedSubmission:
     """A submission that could not be marked."""
     why = Explanation(f"{sentence} This is our fault, not yours.")
     found = plan.assignment().exercises

@@ -1,14 +1,14 @@
-"""What exists beside student code. The directory is the list: `sandbox.launch` sends all of it into the sandbox.
+"""The code that runs in one process with student code. The directory is the list: `sandbox.launch` sends all of it in.
 
 Nothing here may import more of ours than this package and `proctor.forbid` (a test says so), and nothing may be a
-secret: whoever runs inside can read and change it all.
+secret: student code can read and change it all.
 
 What a probe needs, wherever student code runs (a notebook, a self-check, the sandbox's child):
     inputs          fresh inputs, named by keys, salted in graded runs
     observe         run one probe on one implementation
     properties      probes that many exercises share
     running         run a submission: its cells, then every probe. Nothing else compiles student text
-    watching        what the expressions of an answer have for values
+    recorder        the values that the expressions of an answer have while it runs
     time_limit      an exception for code that does not end
     stub_modules    stand-ins for what is of no use to a grader, such as plots
     memory_importer modules that exist as text in memory only

@@ -32,9 +32,9 @@ def main() -> None:
     importer = ModuleType("importer")
     exec(boot["sources"]["proctor.inside.memory_importer"], importer.__dict__)
     importer.MemoryImporter(boot["sources"]).install()
-    from proctor.inside.zygote import run
+    from proctor.inside.zygote import run_zygote
 
-    run(control, boot)
+    run_zygote(control, boot)
 
 
 if __name__ == "__main__":

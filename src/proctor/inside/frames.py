@@ -1,4 +1,4 @@
-"""What crosses the wall: frames of a kind and a length, names, text as JSON. Tensors are `protocol`'s.
+"""Frames that cross the sandbox's wall: kind, length, names, JSON. For tensors see `protocol`.
 
 The writing half runs next to student code, so its frames are as hostile as the submission. The reading half runs in the
 trusted process: it raises nothing but `Garbage` or `TooLarge` (ValueErrors), and returns short printable text.
@@ -25,11 +25,11 @@ MAX_TEXT = 1 << 20  # any frame without tensors
 
 
 class Garbage(ValueError):
-    """What came does not follow the protocol."""
+    """Received data that violate the protocol."""
 
 
 class TooLarge(ValueError):
-    """What came is larger than a result may be."""
+    """Received data that exceed the size limit."""
 
 
 def frame(kind: bytes, payload: bytes = b"") -> bytes:
@@ -70,7 +70,7 @@ def clean(text: object, limit: int) -> str:
 
 
 def one_line(text: str, limit: int) -> str:
-    """The same for a name, which has neither line breaks nor tabs."""
+    """`clean` for a name, which has neither line breaks nor tabs."""
     return clean(text, limit).replace("\n", "\N{REPLACEMENT CHARACTER}").replace("\t", "\N{REPLACEMENT CHARACTER}")
 
 
@@ -80,7 +80,7 @@ def pair(first: str, second: str) -> bytes:
 
 
 def from_pair(data: bytes) -> tuple[str, str]:
-    """What `pair` packed, or Garbage."""
+    """Unpack two names packed by `pair`; raises Garbage for anything else."""
     try:
         first, second = data.decode("utf-8").split("\n")
     except ValueError:

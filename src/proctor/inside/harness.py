@@ -15,7 +15,18 @@ from proctor.forbid import Family
 from proctor.forbid.replace import Blocker
 from proctor.inside import frames, protocol
 from proctor.inside.observe import Observation, Raised
-from proctor.inside.running import Cell, Draws, Job, Loaded, Output, Probes, Version, out_of_memory, room, run_job
+from proctor.inside.running import (
+    Cell,
+    Draws,
+    Job,
+    LoadedCells,
+    Output,
+    Probes,
+    Version,
+    out_of_memory,
+    run_job,
+    submission_namespace,
+)
 from proctor.inside.warmup.stub_compiler import bring_back
 
 
@@ -41,7 +52,7 @@ class Channel:
         os.close(self.descriptor)
 
     def job(self) -> tuple[Job, Draws | None]:
-        """What to run, and the inputs if they are others than those of the sandbox."""
+        """Receive the job, and its inputs where they are not the sandbox's own."""
         kind, length = frames.HEAD.unpack(self._exactly(frames.HEAD.size))
         if kind != frames.JOB:
             raise RuntimeError(f"expected a job, got {kind!r}")
@@ -52,7 +63,7 @@ class Channel:
         while count:
             part = os.read(self.descriptor, min(count, 1 << 20))
             if not part:
-                os._exit(0)  # nobody wants an answer any more
+                os._exit(0)  # the other side is gone
             parts.append(part)
             count -= len(part)
         return b"".join(parts)
@@ -75,7 +86,7 @@ def pack_job(job: Job, draws: Draws | None = None) -> bytes:
 
 
 def unpack_job(data: bytes) -> tuple[Job, Draws | None]:
-    """What `pack_job` packed."""
+    """The job and inputs packed by `pack_job`."""
     tensors, note = protocol.decode(data, max_header=1 << 30, max_tensors=1 << 30)
     job = Job(
         cells=[Cell(label, source) for label, source in note["cells"]],
@@ -89,15 +100,15 @@ def unpack_job(data: bytes) -> tuple[Job, Draws | None]:
     return job, None if note["draws"] is None else protocol.nested(tensors, note["draws"])
 
 
-def run(channel: Channel, blocker: Blocker, probes: Probes, draws: Draws, limits: Mapping[str, Any]) -> None:
-    """Receive a job, run it, send what was seen."""
+def run_one_job(channel: Channel, blocker: Blocker, probes: Probes, draws: Draws, limits: Mapping[str, Any]) -> None:
+    """Receive a job, run it, and send the observations."""
 
-    def flood() -> NoReturn:
+    def on_limit() -> NoReturn:
         channel.send(frames.STOP, frames.to_json({"reason": "output"}))
         os._exit(0)
 
-    def loaded(found: Loaded) -> None:
-        channel.hold(frames.DEFINED, frames.to_json(report(found)))
+    def loaded(found: LoadedCells) -> None:
+        channel.hold(frames.DEFINED, frames.to_json(cells_report(found)))
 
     def begin(exercise: str, probe: str) -> None:
         channel.send(frames.BEGIN, frames.pair(exercise, probe))
@@ -108,25 +119,25 @@ def run(channel: Channel, blocker: Blocker, probes: Probes, draws: Draws, limits
     job, others = channel.job()
     bring_back([*(cell.source for cell in job.cells), *job.modules.values()])
     began = time.process_time()
-    output = Output(limits["kept_output"], limits["output_bytes"], flood)
-    with room(output, job.modules, job.inert) as names:
+    output = Output(limits["kept_output"], limits["output_bytes"], on_limit)
+    with submission_namespace(output, job.modules, job.inert) as names:
         run_job(job, probes, draws if others is None else others, blocker, names, loaded, begin, observed)
     used = time.process_time() - began
     channel.hold(frames.OUTPUT, frames.to_json({"text": output.text(), "count": output.count, "seconds": used}))
     channel.send(frames.END)
 
 
-def report(found: Loaded) -> dict[str, Any]:
-    """What came of the cells, as the other side takes it."""
+def cells_report(found: LoadedCells) -> dict[str, Any]:
+    """The outcome of running the cells, as JSON data."""
     return {
         "defined": found.defined,
-        "errors": {label: parts(error) for label, error in list(found.errors.items())[:40]},
+        "errors": {label: exception_parts(error) for label, error in list(found.errors.items())[:40]},
         "notes": [note[:500] for note in found.notes[:20]],
         "called": list(found.called[:20]),
     }
 
 
-def parts(error: Raised) -> list[str]:
+def exception_parts(error: Raised) -> list[str]:
     return [error.kind[:100], error.message[:2000], error.where[:500], error.returned[:200]]
 
 
@@ -146,7 +157,7 @@ def _bytes(seen: Observation) -> bytes:
     if seen.values is not None and not seen.called and not seen.deprecated:
         return protocol.encode(seen.values)
     note = {
-        "raised": None if seen.raised is None else parts(seen.raised),
+        "raised": None if seen.raised is None else exception_parts(seen.raised),
         "called": [str(name)[:200] for name in seen.called[:20]],
         "deprecated": [str(text)[:300] for text in seen.deprecated[:3]],
     }

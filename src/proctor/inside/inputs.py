@@ -26,7 +26,7 @@ PARAMETER = " parameter "  # in the key of a draw, before the name of the parame
 
 
 class UnknownDraw(LookupError):
-    """A probe asked for an input that the reference never needed."""
+    """A probe requested an input that the reference never used."""
 
 
 class Salted:
@@ -65,8 +65,8 @@ class Replay:
         raise UnknownDraw(f"parameters: {'; '.join(has)[:300]} | {'; '.join(lacks)[:250]}")
 
 
-class Asked(Replay):
-    """The same, and it remembers what it was asked for."""
+class TrackingReplay(Replay):
+    """A `Replay` that records the requested keys."""
 
     def __init__(self, table: Mapping[str, Tensor]) -> None:
         super().__init__(table)
@@ -87,7 +87,7 @@ _source: ContextVar[Salted | Replay] = ContextVar("source")
 
 @contextmanager
 def drawing(source: Salted | Replay) -> Iterator[Mapping[str, Tensor]]:
-    """Let every draw inside the block come from this source; gives its table."""
+    """Draw from this source inside the block; yields its table."""
     token = _source.set(source)
     try:
         yield source.table
@@ -96,7 +96,7 @@ def drawing(source: Salted | Replay) -> Iterator[Mapping[str, Tensor]]:
 
 
 def _draw(kind: str, shape: tuple[int, ...], seed: Seed, make: Callable[[torch.Generator], Tensor]) -> Tensor:
-    """A sample as its source keeps it: whoever hands it out makes a tensor of its own from it."""
+    """Return the cached tensor; callers must clone."""
     source = _source.get(None)
     if source is None:  # outside of a check: an author trying a probe by hand
         source = Salted()

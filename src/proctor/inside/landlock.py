@@ -5,7 +5,7 @@ nothing can be written anywhere; where the kernel knows it (ABI 6), signals and 
 Known gap of the kernel's: `stat()` still tells that a hidden file exists, and how large it is. Its content and the
 listing of its directory stay hidden.
 
-Started by root, the process also becomes a user that owns nothing (a number nobody uses) and gives up all capabilities.
+Started by root, the process also becomes a user that owns nothing (an unused number) and gives up all capabilities.
 If that user could not read the interpreter (it lives in root's home, say), it keeps the one that reads past file
 permissions, and Landlock still confines it to the named trees.
 """
@@ -57,7 +57,7 @@ def abi() -> int:
 
 
 def available() -> tuple[bool, str]:
-    """Whether this tier can be used here, and why not."""
+    """(available on this machine?, the reason in words)."""
     if platform.system() != "Linux":
         return False, f"Landlock is a part of Linux; this is {platform.system()}"
     version = abi()
@@ -87,7 +87,7 @@ def grants(roots: Sequence[str], hidden: Sequence[str]) -> Iterator[tuple[str, i
             yield from grants([os.path.join(root, name) for name in sorted(os.listdir(root))], inside)
 
 
-def restrict(rules: Sequence[tuple[str, int]]) -> None:
+def restrict_paths(rules: Sequence[tuple[str, int]]) -> None:
     """Confine the calling thread and all it starts to `rules`, for good."""
     version = abi()
     attributes = [_handled(version)]

@@ -30,10 +30,10 @@ STUDENTS = "<ipython", "<cell", "<submission"  # how the files of student code b
 
 @dataclass(frozen=True)
 class Raised:
-    """There are no tensors to compare: student code ended in an exception, or what it returned is of no use."""
+    """An exception of student code, or a return value that cannot be compared."""
 
-    kind: str
-    message: str
+    kind: str  # class name of the exception
+    message: str  # its text
     where: str = ""  # "cell 3, line 5: `scores = q @ k`"; empty if no line of the student's was running
     returned: str = ""  # where none was: what the student's code had returned, in words
 
@@ -59,17 +59,17 @@ class Raised:
 
 @dataclass(frozen=True)
 class Observation:
-    """What a probe saw: named tensors, or an exception; which forbidden things were called; what is deprecated."""
+    """The result of one probe: named tensors or an exception, forbidden calls, deprecation warnings."""
 
-    values: dict[str, Tensor] | None
+    values: dict[str, Tensor] | None  # named tensors; None if there are none to compare
     raised: Raised | None = None
-    called: tuple[str, ...] = ()
-    deprecated: tuple[str, ...] = ()
+    called: tuple[str, ...] = ()  # forbidden calls, in words
+    deprecated: tuple[str, ...] = ()  # deprecation warnings
     printed: str = ""  # as far as somebody listened
 
 
-def _heard() -> tuple[Any, ...]:
-    """The filters under which warnings of what is deprecated are heard, and no others."""
+def _deprecation_filters() -> tuple[Any, ...]:
+    """Warning filters that let only deprecation warnings through."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for category in (DeprecationWarning, FutureWarning, PendingDeprecationWarning):
@@ -77,7 +77,7 @@ def _heard() -> tuple[Any, ...]:
         return tuple(warnings.filters)
 
 
-HEARD = _heard()
+HEARD = _deprecation_filters()
 
 
 def observe(probe: Callable[[Any], Mapping[str, Any]], implementation: Any) -> Observation:
@@ -90,15 +90,15 @@ def observe(probe: Callable[[Any], Mapping[str, Any]], implementation: Any) -> O
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # SystemExit included: leaving is not an answer
-            return Observation(None, describe(error, probe, implementation))
-    about = [w for w in warned if is_students(w.filename) or w.filename == file_of(implementation)]
+            return Observation(None, describe_exception(error, probe, implementation))
+    about = [w for w in warned if is_students(w.filename) or w.filename == source_file_of(implementation)]
     return Observation(values, deprecated=tuple(dict.fromkeys(str(w.message)[:300] for w in about))[:3])
 
 
 @contextmanager
 def fresh_state() -> Iterator[None]:
-    """While the block runs, whatever an answer could have set globally is as a new interpreter has it; then it is put
-    back. So no answer costs another one anything, and a verdict does not depend on what ran before."""
+    """Run the block with the global state of a new interpreter, and restore the state afterwards. No answer affects
+    another, and no verdict depends on what ran before."""
     grad, dtype, device = torch.is_grad_enabled(), torch.get_default_dtype(), torch.get_default_device()
     deterministic, anomaly = torch.are_deterministic_algorithms_enabled(), torch.is_anomaly_enabled()
     precision, depth = torch.get_float32_matmul_precision(), sys.getrecursionlimit()
@@ -134,7 +134,7 @@ def _set(
     precision: str,
     depth: int,
 ) -> None:
-    """Each only where it differs: setting some of them is slow, or loads parts of torch."""
+    """Set each global only if it differs: setting some of them is slow, or loads parts of torch."""
     if torch.is_grad_enabled() != grad:
         torch.set_grad_enabled(grad)
     if torch.get_default_dtype() != dtype:
@@ -181,15 +181,18 @@ def plain(value: Any, name: str = "result") -> Tensor:
         return torch.tensor(value, dtype=torch.int64)
     if value is None:
         raise NotATensor(f"{name} is None.{A_RETURN_MISSING}")
-    raise NotATensor(f"{name} is {in_words(value)}.")
+    raise NotATensor(f"{name} is {value_in_words(value)}.")
 
 
 # ---- how it ended
 
 
-def describe(error: BaseException, probe: Callable[[Any], Any] | None = None, implementation: Any = None) -> Raised:
-    """Say what was raised and at which line of the student's code; if at none, what that code had returned."""
-    own = file_of(implementation)
+def describe_exception(
+    error: BaseException, probe: Callable[[Any], Any] | None = None, implementation: Any = None
+) -> Raised:
+    """Describe an exception with the student's line; if no line of theirs was running, with what their code had
+    returned."""
+    own = source_file_of(implementation)
     frames = [
         f for f in traceback.extract_tb(error.__traceback__) if is_students(f.filename) or (own and f.filename == own)
     ]
@@ -212,7 +215,7 @@ def is_students(filename: str) -> bool:
     return filename.startswith(STUDENTS) or "ipykernel_" in filename
 
 
-def file_of(implementation: Any) -> str:
+def source_file_of(implementation: Any) -> str:
     """The file in which a function, or the methods of a class, were written; empty if that is not known."""
     functions = (
         [implementation, *vars(implementation).values()] if isinstance(implementation, type) else [implementation]
@@ -229,11 +232,11 @@ def place(filename: str) -> str:
 
 
 def last_return(probe: Callable[[Any], Any], implementation: Any) -> str:
-    """What an implementation returns when a probe last calls it, in words; empty if it never does."""
+    """The return value of an implementation's last call under a probe, in words; empty if there was no call."""
     last: list[str] = []
 
     def noted(value: Any) -> Any:
-        last[:] = [in_words(value)]
+        last[:] = [value_in_words(value)]
         return value
 
     if isinstance(implementation, type):
@@ -252,7 +255,7 @@ def last_return(probe: Callable[[Any], Any], implementation: Any) -> str:
     return last[0] if last else ""
 
 
-def in_words(value: Any) -> str:
+def value_in_words(value: Any) -> str:
     """`a tensor of shape (2, 3)`, `a tuple of 2 tensors`, `None`."""
     if isinstance(value, Tensor):
         return f"a tensor of shape {tuple(value.shape)}"

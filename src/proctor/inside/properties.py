@@ -45,8 +45,8 @@ def usual(
     alike: Make | None = None,
     without: Iterable[str] = (),
 ) -> None:
-    """Add what the course asks of every function: inputs kept, gradients, the same under no_grad, in every dtype and on
-    another device.
+    """Add the property probes that the course asks of every function: inputs unchanged, gradients, no_grad, every
+    dtype, another device.
 
     Args:
         make: gives one set of arguments.
@@ -66,7 +66,7 @@ def usual(
 
 
 def explained_by(explain: Explain) -> Callable[[ProbeFunction], ProbeFunction]:
-    """Say what a student reads who fails this property alone, from what was seen and what was expected."""
+    """Attach the function that explains a failure of this property from the observed and the expected values."""
 
     def attach(probe: ProbeFunction) -> ProbeFunction:
         probe.explain = explain  # type: ignore[attr-defined]
@@ -136,7 +136,7 @@ def gradients(make: Make, build: Build = as_is) -> ProbeFunction:
         if isinstance(function, nn.Module):
             inputs |= dict(function.named_parameters())
         results = [t for t in named(function(*arguments)).values() if is_floating(t)]
-        total = sum((weigh(t) for t in results), torch.zeros(()))
+        total = sum((random_projection(t) for t in results), torch.zeros(()))
         found: Iterable[Tensor | None] = [None] * len(inputs)
         if total.requires_grad:
             found = torch.autograd.grad(total, list(inputs.values()), allow_unused=True)
@@ -215,7 +215,8 @@ def same_in(dtype: torch.dtype, make: Make, build: Build = as_is) -> ProbeFuncti
 
 
 def follows_default_dtype(make: Callable[[Any], Tensor]) -> ProbeFunction:
-    """Where there is no floating input: float32 and torch's default dtype are both right. A remark hears of the first.
+    """A remark for functions without floating inputs: a float32 result is right, and so is torch's default dtype; the
+    remark points out the first.
 
     Add it with `exercise.remark`.
     """
@@ -234,7 +235,7 @@ def follows_default_dtype(make: Callable[[Any], Tensor]) -> ProbeFunction:
 
 
 class default_dtype:
-    """Let torch make tensors of another dtype inside a `with` block."""
+    """Context manager: torch makes tensors of another dtype."""
 
     def __init__(self, dtype: torch.dtype) -> None:
         self.dtype = dtype
@@ -342,7 +343,7 @@ def reads_data(error: BaseException) -> bool:
 
 
 def leaves(value: Any, place: str) -> Iterator[tuple[str, Any]]:
-    """Everything that can be compared in nested lists, tuples and dicts, and where it is; lengths of lists too."""
+    """All comparable values in nested lists, tuples and dicts with their places, and the lengths of lists."""
     if isinstance(value, Tensor | bool | int | float):
         yield place, value
     elif isinstance(value, list | tuple | dict):
@@ -354,7 +355,7 @@ def leaves(value: Any, place: str) -> Iterator[tuple[str, Any]]:
 
 
 def mapped(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
-    """The same structure with every tensor changed."""
+    """A copy of a nested structure with every tensor changed."""
     if isinstance(value, Tensor):
         return change(value)
     if isinstance(value, dict):
@@ -376,10 +377,13 @@ def named(results: Any, place: str = "output") -> dict[str, Any]:
     return {place: results}
 
 
-def weigh(output: Tensor) -> Tensor:
-    """A fixed linear form in which no entry has the weight of another, so that no gradient cancels."""
+def random_projection(output: Tensor) -> Tensor:
+    """A fixed linear form with a different coefficient for each entry, so that no gradient cancels."""
     weights = torch.cos(torch.arange(1, output.numel() + 1, dtype=torch.float64)).to(output.dtype)
     return (output.flatten() * weights).sum()
+
+
+weigh = random_projection  # the name that exercises import
 
 
 def without_noise(grads: dict[str, Tensor]) -> dict[str, Tensor]:

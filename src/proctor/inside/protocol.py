@@ -70,7 +70,7 @@ _ENTRY = {"dtype", "shape", "data_offsets"}
 
 
 def _whole(value: object, high: int) -> int:
-    """A number from 0 to `high`; True is none."""
+    """Validate a whole number from 0 to `high`; booleans are refused."""
     if type(value) is not int or not 0 <= value <= high:
         raise Garbage("a number is out of range")
     return value
@@ -152,7 +152,7 @@ def flat(draws: Mapping[str, Mapping[str, Tensor]]) -> tuple[dict[str, Tensor], 
 
 
 def nested(tensors: Mapping[str, Tensor], names: Mapping[str, Sequence[str]]) -> dict[str, dict[str, Tensor]]:
-    """What `flat` made, by exercise and key again."""
+    """The inverse of `flat`: inputs by exercise and key."""
     table: dict[str, dict[str, Tensor]] = {}
     for number, (exercise, key) in names.items():
         table.setdefault(exercise, {})[key] = tensors[number]

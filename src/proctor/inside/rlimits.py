@@ -1,4 +1,4 @@
-"""What one answer may use, wherever it runs, and how the kernel is told.
+"""Limits of one answer, wherever it runs, and their enforcement by the kernel.
 
 A run is one process that cannot start another, so per-process limits bound the whole submission and no cgroup is
 needed.
@@ -59,8 +59,7 @@ class Limits:
 
 @contextlib.contextmanager
 def memory_limit(megabytes: int) -> Iterator[None]:
-    """While the block runs, this process may map so much more than it does now; other systems than Linux have no such
-    limit."""
+    """Let this process map at most so much more memory inside the block. Linux only; no effect elsewhere."""
     try:
         with open("/proc/self/statm") as file:
             mapped = int(file.read().split()[0]) * mmap.PAGESIZE
@@ -112,14 +111,14 @@ def peak_kb() -> int:
 
 
 def own_processes() -> int:
-    """How many processes this user has now, where /proc tells."""
+    """Number of processes of this user, where /proc is readable."""
     try:
         return sum(os.stat(f"/proc/{name}").st_uid == os.getuid() for name in os.listdir("/proc") if name.isdigit())
     except OSError:
         return 512
 
 
-def restrict(cpu_seconds: int, address_space: int, processes: int) -> None:
+def lower_limits(cpu_seconds: int, address_space: int, processes: int) -> None:
     """Lower this process's limits for good (hard limits, so they cannot be raised again).
 
     Args:

@@ -1,6 +1,6 @@
 """Running a submission: its cells in a namespace of their own, then every probe of every exercise.
 
-This is the one place where student text is compiled and run, whoever asks: a self-check in this process
+This is the one place where student text is compiled and run, for every caller: a self-check in this process
 (`proctor.marking.in_process`), the grader in a sandbox's child (`proctor.inside.harness`). So both see the same.
 
 Guarantees to the honest student: cells run in order in one namespace, a failing cell spoils only itself, a probe that
@@ -32,13 +32,13 @@ from proctor.forbid import Family
 from proctor.forbid.replace import Blocker, Withheld
 from proctor.inside.inputs import Replay, drawing
 from proctor.inside.memory_importer import MemoryImporter
-from proctor.inside.observe import Observation, Raised, describe, fresh_state, observe, refresh_state
+from proctor.inside.observe import Observation, Raised, describe_exception, fresh_state, observe, refresh_state
+from proctor.inside.recorder import SEE, Recorder
 from proctor.inside.stub_modules import Inert, InertModules, Missing
 from proctor.inside.time_limit import TimeLimit, time_limit
-from proctor.inside.watching import SEE, Recorder
 
 NAMESPACE = "submission"  # not "__main__": what a script does when it is run is not part of what it defines
-FOR_AN_EDIT = 0.5  # seconds of processor time for an edited answer under one probe: it may be an endless loop
+EDIT_TIME_LIMIT = 0.5  # seconds of processor time for an edited answer under one probe: it may be an endless loop
 OUT_OF_MEMORY = ("can't allocate memory", "std::bad_alloc", "not enough memory")  # as torch says it
 Probes = Mapping[str, Mapping[str, Callable[..., Any]]]  # exercise -> probe -> function
 Draws = Mapping[str, Mapping[str, Tensor]]  # exercise -> key -> input
@@ -54,12 +54,12 @@ class Cell:
 
 @dataclass(frozen=True)
 class Version:
-    """An answer with one of its cells edited.
+    """An edited version of an answer.
 
     Args:
         exercise: what it answers.
         cells: label -> the text that is run instead.
-        watched: its expressions tell their values (`proctor.locate.trace`), which are what is observed.
+        watched: observe the values of its expressions (`proctor.locate.trace`) instead of its results.
     """
 
     exercise: str
@@ -69,7 +69,7 @@ class Version:
 
 @dataclass(frozen=True)
 class Job:
-    """What to run.
+    """The description of one run.
 
     Args:
         cells: the student's definitions, in order.
@@ -81,7 +81,7 @@ class Job:
         objects: exercise -> its answer, where that is known as an object of this process and not as text.
         namespace: the globals that such an answer sees.
         withheld: what such an answer may not call: the course's own version of it.
-        holds_reference: something in it is the reference's, from which a submission could learn to answer the next.
+        holds_reference: it contains parts of the reference, from which a submission could learn the next answer.
         versions: a name of its own in `exercises` -> the edited answer that is run under it.
     """
 
@@ -99,8 +99,8 @@ class Job:
 
 
 @dataclass
-class Loaded:
-    """What came of the cells.
+class LoadedCells:
+    """The outcome of running the cells.
 
     Args:
         defined: exercises for which the submission defines something that can be called.
@@ -121,18 +121,18 @@ def run_job(
     draws: Draws,
     blocker: Blocker,
     names: dict[str, Any],
-    loaded: Callable[[Loaded], None],
+    loaded: Callable[[LoadedCells], None],
     begin: Callable[[str, str], None],
     observed: Callable[[Observation], None],
     interruptible: bool = False,
 ) -> None:
-    """Run the cells in a namespace, then the probes; tell what was seen as it is seen.
+    """Run the cells in a namespace, then the probes; report each observation by callback.
 
     Args:
-        interruptible: somebody is at the keyboard: a KeyboardInterrupt is theirs, and ends it all.
+        interruptible: let a KeyboardInterrupt through: it comes from a person at the keyboard.
     """
     with fresh_state(), uncompiled():
-        found = load(job, blocker, names, interruptible)
+        found = load_cells(job, blocker, names, interruptible)
         loaded(found)
         implementations = job.objects or {name: names[name] for name in found.defined}
         stand_ins = {name: getattr(importlib.import_module(module), name) for name, module in job.stand_ins.items()}
@@ -141,16 +141,16 @@ def run_job(
             run_versions(job, probes, draws, blocker, names, begin, observed, interruptible)
 
 
-def load(job: Job, blocker: Blocker, names: dict[str, Any], interruptible: bool) -> Loaded:
+def load_cells(job: Job, blocker: Blocker, names: dict[str, Any], interruptible: bool) -> LoadedCells:
     """Run the cells. An answer that is an object is there already."""
     if job.objects:
-        return Loaded(list(job.objects), {}, [])
+        return LoadedCells(list(job.objects), {}, [])
     everything = tuple(dict.fromkeys(family for families in job.forbid.values() for family in families))
     with blocker.without(everything):  # from the first cell on
         packages = {name.partition(".")[0] for name in job.modules}
         errors, notes = run_cells(job.cells, names, packages, interruptible)
         defined = [n for n in job.exercises if callable(names.get(n)) and not isinstance(names[n], Missing)]
-        return Loaded(defined, errors, notes, blocker.taken())
+        return LoadedCells(defined, errors, notes, blocker.pop_calls())
 
 
 def run_probes(
@@ -163,8 +163,8 @@ def run_probes(
     observed: Callable[[Observation], None],
     interruptible: bool,
 ) -> None:
-    """Run every probe that is asked for on the answer to its exercise."""
-    # those that forbid the same beside each other: taking something away costs as much as a few probes
+    """Run the requested probes on the answer to each exercise."""
+    # neighbours with the same forbidden families share a block: blocking takes as long as a few probes
     for families, neighbours in groupby(implementations, lambda exercise: tuple(job.forbid.get(exercise, ()))):
         with blocker.without(families, job.withheld):
             for exercise in neighbours:
@@ -172,8 +172,8 @@ def run_probes(
                 with drawing(Replay(draws.get(exercise, {}))):
                     for probe in job.exercises[exercise]:
                         begin(exercise, probe)
-                        seen = look(probes[exercise][probe], implementations[exercise], interruptible)
-                        called = blocker.taken()
+                        seen = run_probe(probes[exercise][probe], implementations[exercise], interruptible)
+                        called = blocker.pop_calls()
                         observed(replace(seen, called=called) if called else seen)
 
 
@@ -197,33 +197,33 @@ def run_versions(
                     continue
                 recorder = Recorder()
                 refresh_state()
-                implementation = edited(job.cells, version, names, recorder)
+                implementation = edited_answer(job.cells, version, names, recorder)
                 for probe in job.exercises[key]:
                     begin(key, probe)
                     recorder.clear()
-                    seen = look_for_a_moment(probes[exercise][probe], implementation, interruptible)
+                    seen = run_probe_briefly(probes[exercise][probe], implementation, interruptible)
                     seen = recorder.observation() if version.watched else seen
-                    called = blocker.taken()
+                    called = blocker.pop_calls()
                     observed(replace(seen, called=called) if called else seen)
                 names.clear()
                 names.update(before)
 
 
-def look_for_a_moment(probe: Callable[..., Any], implementation: Any, interruptible: bool) -> Observation:
-    """One probe on an implementation that may never come back, or only when it is asked what it had returned."""
+def run_probe_briefly(probe: Callable[..., Any], implementation: Any, interruptible: bool) -> Observation:
+    """Run one probe on an edited implementation under a time limit of its own: it may never return."""
     try:
-        with time_limit(FOR_AN_EDIT):
-            return look(probe, implementation, interruptible)
+        with time_limit(EDIT_TIME_LIMIT):
+            return run_probe(probe, implementation, interruptible)
     except TimeLimit as error:
         return Observation(None, Raised(type(error).__name__, ""))
 
 
-def edited(cells: Sequence[Cell], version: Version, names: dict[str, Any], recorder: Recorder) -> Any:
-    """The answer as its edited cells define it; what they raise is raised when it is called."""
+def edited_answer(cells: Sequence[Cell], version: Version, names: dict[str, Any], recorder: Recorder) -> Any:
+    """The answer as its edited cells define it. An exception of the cells is raised when it is called."""
     names[SEE] = recorder.see
     flags = __future__.annotations.compiler_flag  # what an annotation says is no part of the answer
     try:
-        with time_limit(FOR_AN_EDIT), warnings.catch_warnings():
+        with time_limit(EDIT_TIME_LIMIT), warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)  # that an edit looks wrong is no news
             for cell in cells:
                 if cell.label in version.cells:
@@ -239,18 +239,18 @@ def edited(cells: Sequence[Cell], version: Version, names: dict[str, Any], recor
         return fails
 
 
-def look(probe: Callable[..., Any], implementation: Any, interruptible: bool) -> Observation:
-    """One probe on one implementation; whatever it raises, the next probe gets its turn."""
+def run_probe(probe: Callable[..., Any], implementation: Any, interruptible: bool) -> Observation:
+    """Run one probe on one implementation. Exceptions become observations, so that the next probe runs."""
     try:
         return observe(probe, implementation)
     except BaseException as error:  # KeyboardInterrupt, which `observe` lets through for people at a keyboard
         if interruptible:
             raise
-        return Observation(None, describe(error))
+        return Observation(None, describe_exception(error))
 
 
 def out_of_memory(seen: Observation, memory_mb: int) -> Observation:
-    """With "memory" where torch says it in its own way."""
+    """The observation with torch's own out-of-memory errors as `MemoryError`."""
     error = seen.raised
     if error is not None and (error.kind == "MemoryError" or any(sign in error.message for sign in OUT_OF_MEMORY)):
         return replace(seen, raised=Raised("MemoryError", f"more than the allowed {memory_mb} MB", error.where))
@@ -262,7 +262,7 @@ def out_of_memory(seen: Observation, memory_mb: int) -> Observation:
 
 @contextmanager
 def replaced(names: dict[str, Any], others: Mapping[str, Any]) -> Iterator[None]:
-    """While the block runs, the namespace holds these; then what it held before."""
+    """Bind these names in the namespace inside the block, and restore it afterwards."""
     before = {name: names[name] for name in others if name in names}
     names.update(others)
     try:
@@ -275,8 +275,8 @@ def replaced(names: dict[str, Any], others: Mapping[str, Any]) -> Iterator[None]
 
 @contextmanager
 def uncompiled() -> Iterator[None]:
-    """While the block runs, torch compiles nothing: `torch.compile` gives back what it gets, and what was compiled
-    before runs as it was written. A compiler needs a place to write, and its own code calls what exercises forbid."""
+    """Disable torch.compile inside the block: it returns its argument, and compiled functions run as written. A
+    compiler needs a writable place, and its own code calls what exercises forbid."""
     before = torch.compile
     torch.compile = lambda model=None, **options: (lambda f: f) if model is None else model  # type: ignore[assignment]
     loaded = type(sys.modules.get("torch._dynamo")) is ModuleType  # and no stand-in (`warmup.stub_compiler`)
@@ -289,16 +289,16 @@ def uncompiled() -> Iterator[None]:
 
 
 class Output(io.TextIOBase):
-    """Takes what is printed: keeps the beginning, forgets the rest, stops a flood.
+    """A stream for printed text: stores the beginning, drops the rest, enforces the limit.
 
     Args:
-        kept: characters that are kept.
+        keep: characters to store of each probe.
         limit: characters that may be printed.
-        flood: what happens when there are more.
+        on_limit: callback for exceeding the limit; raises `OutputLimit` by default.
     """
 
-    def __init__(self, kept: int, limit: int, flood: Callable[[], NoReturn] | None = None) -> None:
-        self.kept, self.limit, self.flood = kept, limit, flood or _flood
+    def __init__(self, keep: int, limit: int, on_limit: Callable[[], NoReturn] | None = None) -> None:
+        self.keep, self.limit, self.on_limit = keep, limit, on_limit or _raise_output_limit
         self.count = self.begun = 0
         self.parts: list[str] = []
 
@@ -315,11 +315,11 @@ class Output(io.TextIOBase):
     def write(self, text: str) -> int:
         if not isinstance(text, str):
             raise TypeError(f"write() argument must be str, not {type(text).__name__}")
-        if self.count - self.begun < self.kept:
-            self.parts.append(text[: self.kept - (self.count - self.begun)])
+        if self.count - self.begun < self.keep:
+            self.parts.append(text[: self.keep - (self.count - self.begun)])
         self.count += len(text)
         if self.count > self.limit:
-            self.flood()
+            self.on_limit()
         return len(text)
 
     @property
@@ -345,12 +345,12 @@ class _Bytes(io.RawIOBase):
         return len(raw)
 
 
-class Flood(KeyboardInterrupt):
-    """More was printed than anybody reads: as if somebody had pressed Ctrl-C."""
+class OutputLimit(KeyboardInterrupt):
+    """The output limit was exceeded. A KeyboardInterrupt, so that ordinary `except` clauses let it through."""
 
 
-def _flood() -> NoReturn:
-    raise Flood
+def _raise_output_limit() -> NoReturn:
+    raise OutputLimit
 
 
 def _no_input(prompt: object = "") -> NoReturn:
@@ -359,7 +359,7 @@ def _no_input(prompt: object = "") -> NoReturn:
 
 @contextmanager
 def captured(output: Output) -> Iterator[None]:
-    """While the block runs, what is printed goes to `output`; nobody answers `input()` or looks at what is shown."""
+    """Send printed text to `output` inside the block; `input()` raises EOFError, and displayed objects are dropped."""
     streams = {name: getattr(sys, name) for name in ("stdin", "stdout", "stderr", "__stdout__", "__stderr__")}
     functions = {name: vars(builtins).get(name) for name in ("input", "display", "get_ipython")}
     sys.stdin = io.StringIO()
@@ -380,15 +380,17 @@ def captured(output: Output) -> Iterator[None]:
 
 
 @contextmanager
-def room(output: Output, modules: Mapping[str, str], inert: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
-    """The namespace of a submission and everything that it may expect around it. Afterwards all is as it was."""
+def submission_namespace(
+    output: Output, modules: Mapping[str, str], inert: Sequence[str] = ()
+) -> Iterator[dict[str, Any]]:
+    """The namespace of a submission, with its modules, streams and `__main__` in place; all is restored afterwards."""
     with captured(output), _modules(modules, inert) as names:
         yield names
 
 
 @contextmanager
 def _modules(modules: Mapping[str, str], inert: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """An empty module as `__main__`, and modules that exist as text or do nothing where others were."""
+    """Install an empty `__main__`, modules from text and inert modules; yields the namespace of `__main__`."""
     shown_nowhere = InertModules([*InertModules().names, *inert])
     sources = MemoryImporter(modules)
 
@@ -440,7 +442,7 @@ def run_cells(
         except BaseException as error:  # also sys.exit() in a cell
             if interruptible and isinstance(error, KeyboardInterrupt):
                 raise
-            errors[cell.label] = describe(error)
+            errors[cell.label] = describe_exception(error)
     return errors, notes
 
 

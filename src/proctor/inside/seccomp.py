@@ -189,7 +189,7 @@ def _allow_if_reading(index: int) -> bytes:
 
 
 def _conditions(pid: int) -> dict[str, bytes]:
-    """What each conditional call has to satisfy. Each body ends in a return on every path."""
+    """Filter code for each conditional system call. Each body ends in a return on every path."""
     return {
         "open": _allow_if_reading(1),
         "openat": _allow_if_reading(2),
@@ -211,7 +211,7 @@ def _for_somebody(machine: str) -> bytes:
 
 
 def _unconditional(machine: str) -> Iterator[bytes]:
-    """What is allowed, or not there, for every process."""
+    """Filter code for the calls that are allowed, or reported as missing, for every process."""
     column, architecture = _MACHINES[machine]
     yield _instruction(_LOAD, _ARCHITECTURE)
     yield _instruction(_JUMP_EQUAL, architecture, 1, 0) + _instruction(_RETURN, _KILL)
@@ -244,9 +244,9 @@ def prepare() -> None:
 
 
 def offer_devnull(descriptor: int) -> None:
-    """Let Python's own functions open /dev/null for writing by copying a descriptor that is open on it.
+    """Make Python's own functions open /dev/null for writing by copying a descriptor that is open on it.
 
-    This is a courtesy to code beside us, and no wall: nobody can do more with it than with the descriptor itself.
+    This is a courtesy to code beside us, and no wall: it allows no more than the descriptor itself does.
     """
     by_number, by_name = os.open, io.open
 
@@ -301,7 +301,7 @@ def install(pid: int) -> None:
 
 
 def available() -> tuple[bool, str]:
-    """Whether the kernel knows seccomp filters on this machine, and why not."""
+    """(available on this machine?, the reason in words)."""
     if not SUPPORTED:
         return False, f"no system-call filter for {platform.system()} on {platform.machine()}"
     # a null program is refused with EFAULT by a kernel that knows filters, with EINVAL by one that does not

@@ -18,7 +18,7 @@ def one_of_each(**sizes: int) -> list[tuple[str, list[int]]]:
 
 
 def if_it_runs(look: Callable[[], Seen]) -> Seen:
-    """What is seen, or that the code raised.
+    """The values that `look` returns, or a mark that the code raised.
 
     Code for another number of dimensions fails by whatever torch or Python has for it. That it fails is what all such
     code has in common, and what a mistake can be recognised by.

@@ -96,9 +96,9 @@ class Missing:
         return (object,)
 
 
-def forget() -> None:
-    """Let go of those that torch has loaded for itself, in a process where every submission gets a stand-in: it need
-    not be taken away from each of them."""
+def drop_loaded() -> None:
+    """Remove the modules that torch has loaded for itself and every submission gets a stand-in for, once instead of for
+    each submission."""
     known = InertModules()
     for name in [name for name in sys.modules if known.owns(name)]:
         del sys.modules[name]
@@ -121,7 +121,7 @@ class InertModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self.below = tuple(f"{name}." for name in names)
 
     def owns(self, fullname: str) -> bool:
-        """Is this one of these modules, or below one? Asked of thousands of modules for each submission."""
+        """Is this one of these modules, or below one? Called for thousands of modules per submission."""
         return fullname in self.names or fullname.startswith(self.below)
 
     def install(self) -> None:

@@ -18,13 +18,13 @@ AGAIN = 1.0  # seconds until it is raised once more, if an `except:` swallowed i
 
 
 class TimeLimit(KeyboardInterrupt):
-    """The time is used up. As if somebody had pressed Ctrl-C: ordinary `except` clauses let it through."""
+    """The time limit was exceeded. A KeyboardInterrupt, so that ordinary `except` clauses let it through."""
 
 
 @contextmanager
 def time_limit(seconds: float, by_the_clock: float | None = None) -> Iterator[None]:
-    """Raise `TimeLimit` in the block when it has used so much processor time, or as much time by the clock. It may come
-    at the very end of the block, so whoever uses this expects it. Limits can be nested."""
+    """Raise `TimeLimit` in the block once it has used so much processor time, or so much wall-clock time. It may be
+    raised at the very end of the block, so callers must expect it there. Limits can be nested."""
     if hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread():
         yield from _by_signal(seconds, by_the_clock)
     else:

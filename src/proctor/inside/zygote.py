@@ -28,18 +28,18 @@ from proctor.inside import frames, landlock, rlimits, seccomp
 CHANNELS = tuple(range(3, 3 + frames.TIMES))
 # After so many children the class is a large one. What takes half a second and makes each child some 20 ms faster is
 # done then: a small class need not wait for it, and no class loses more than about that.
-FEW = 25
+LARGE_CLASS = 25
 
 
-def run(control: socket.socket, boot: Mapping[str, Any]) -> None:
-    """Build the walls, load torch, take the stock, report, serve until the other side hangs up."""
+def run_zygote(control: socket.socket, boot: Mapping[str, Any]) -> None:
+    """Confine this process, load torch, receive the payload, report, and serve until the other side closes."""
     os.set_inheritable(control.fileno(), False)
     try:
-        sweep = _walls(boot)
+        sweep = _confine(boot)
         _load(boot)
-        stock = json.loads(_receive(control))
-        child, later = _prepare(boot, stock, _receive(control), _receive(control))
-        _settle(boot)
+        payload = json.loads(_receive(control))
+        child, later = _prepare(boot, payload, _receive(control), _receive(control))
+        _protect_pages(boot)
         gc.enable()
     except BaseException:
         message = traceback.format_exc()[-4000:].encode("utf-8", "replace")
@@ -64,8 +64,8 @@ def _receive(control: socket.socket) -> bytes:
     return exactly(int.from_bytes(exactly(8), "big"))
 
 
-def _walls(boot: Mapping[str, Any]) -> Callable[[], None]:
-    """Confine this process as the tier asks. Returns what ends all that a child may have left behind."""
+def _confine(boot: Mapping[str, Any]) -> Callable[[], None]:
+    """Confine this process as the tier demands. Returns a function that ends processes left behind by a child."""
 
     def nothing() -> None: ...
 
@@ -79,12 +79,12 @@ def _walls(boot: Mapping[str, Any]) -> Callable[[], None]:
         return everyone  # alone in a process namespace
     if boot["tier"] == "landlock":
         user = landlock.become_nobody(boot["roots"])
-        landlock.restrict([(path, rights) for path, rights in boot["rules"]])
+        landlock.restrict_paths([(path, rights) for path, rights in boot["rules"]])
         if user is not None:
             landlock.die_with_parent()  # changing the user cancels it
             if user >= landlock.UNUSED_USERS:
                 return everyone  # alone under this user
-        return nothing  # the filter lets nobody start a process
+        return nothing  # the filter allows no new process
     return _orphans
 
 
@@ -105,7 +105,7 @@ def _orphans() -> None:
 
 
 def _load(boot: Mapping[str, Any]) -> None:
-    """Import and warm what does not depend on the stock."""
+    """Import and warm up all that does not depend on the payload."""
     import torch
 
     torch.set_num_threads(1)  # thread pools do not survive a fork: there must never be one
@@ -116,17 +116,17 @@ def _load(boot: Mapping[str, Any]) -> None:
     if "preload" in boot["warm"]:
         for name in boot["preload"]:
             __import__(name)
-    _tame(torch)
-    _hush()
+    _disable_threads(torch)
+    _reset_signals_and_logs()
     if "meta_kernels" in boot["warm"]:
         meta_kernels.prefer_kernels()
 
 
 def _prepare(
-    boot: Mapping[str, Any], stock: Mapping[str, Any], probes: bytes, draws: bytes
+    boot: Mapping[str, Any], payload: Mapping[str, Any], probes: bytes, draws: bytes
 ) -> tuple[Callable[[Sequence[int]], None], Mapping[int, Callable[[], None]]]:
-    """Make the stock ready for children to share. Returns what a child does with its channels, and what there is to do
-    after so many of them."""
+    """Prepare the payload for children to share. Returns the child's main function, and the tasks to run after so many
+    children."""
     import cloudpickle
 
     from proctor.forbid import Family, replace
@@ -136,10 +136,10 @@ def _prepare(
     functions = cloudpickle.loads(probes)
     table = protocol.nested(*protocol.decode(draws, max_header=1 << 30, max_tensors=1 << 30))
     bounds = boot["limits"]
-    forbid = {name: [Family.from_json(parts) for parts in families] for name, families in stock["forbid"].items()}
-    blocker = replace.Blocker(lingers=True)
+    forbid = {name: [Family.from_json(parts) for parts in families] for name, families in payload["forbid"].items()}
+    blocker = replace.Blocker(keep_blocked=True)
     families = tuple(dict.fromkeys(family for families in forbid.values() for family in families))
-    replace.look_up(families)
+    replace.prepare_families(families)
     filtered = boot["tier"] != "limits"
     if filtered:
         seccomp.prepare()
@@ -158,53 +158,53 @@ def _prepare(
     def child(descriptors: Sequence[int]) -> None:
         channel = harness.Channel(descriptors[0])
         try:
-            _alone(descriptors, parent)
+            _isolate(descriptors, parent)
             channel = harness.Channel(CHANNELS[0])
             if filtered:
-                rlimits.restrict(bounds["cpu_seconds"], roof, processes=0)
+                rlimits.lower_limits(bounds["cpu_seconds"], roof, processes=0)
                 seccomp.install(os.getpid())
             else:
-                rlimits.restrict(bounds["cpu_seconds"], roof, processes=rlimits.own_processes() + 64)
+                rlimits.lower_limits(bounds["cpu_seconds"], roof, processes=rlimits.own_processes() + 64)
         except BaseException as error:
             channel.send(frames.FAULT, repr(error).encode("utf-8", "replace"))
             return
         channel.send(frames.READY)
         for channel in map(harness.Channel, CHANNELS):
             try:
-                harness.run(channel, blocker, functions, table, bounds)
+                harness.run_one_job(channel, blocker, functions, table, bounds)
             except BaseException as error:
                 report = {"reason": "harness", "detail": f"{type(error).__name__}: {error}"[:500]}
                 channel.send(frames.STOP, frames.to_json(report))
             channel.close()
 
     def after_the_first() -> None:
-        """Load what parts of torch ask for that some answers use: half as large as torch itself. The first submission,
-        which often is the only one, need not wait for it."""
+        """Load modules that some parts of torch import, half as large as torch itself. The first submission, often the
+        only one, does not wait for it."""
         nonlocal roof
         if "preload" in boot["warm"]:
             with contextlib.suppress(ImportError):
                 __import__("sympy")
-            replace.look_up(families)
+            replace.prepare_families(families)
             roof = highest()
-            _settle(boot)
+            _protect_pages(boot)
 
     def after_a_few() -> None:
-        """What takes half a second, and pays in a large class alone."""
+        """Rehearse: takes half a second, which pays off in a large class only."""
         nonlocal roof
         if "rehearsal" in boot["warm"]:
             blocker.take_away(())
-            rehearsal.rehearse(functions, table, bounds, stock["public_modules"], forbid, stock["rehearsal"])
+            rehearsal.rehearse(functions, table, bounds, payload["public_modules"], forbid, payload["rehearsal"])
             blocker.take_away(families)  # as it is when a child runs its cells
-            stub_modules.forget()
+            stub_modules.drop_loaded()
         roof = highest()
-        _settle(boot)
+        _protect_pages(boot)
 
-    return child, {1: after_the_first, FEW: after_a_few}
+    return child, {1: after_the_first, LARGE_CLASS: after_a_few}
 
 
-def _settle(boot: Mapping[str, Any]) -> None:
-    """Let no child write to what is there: neither what it allocates, nor a garbage collection, which writes to the
-    pages that it looks at."""
+def _protect_pages(boot: Mapping[str, Any]) -> None:
+    """Keep children from copying shared pages: by allocating in gaps of the heap, or by a garbage collection, which
+    writes to the pages it visits."""
     from proctor.inside.warmup import memory
 
     if "gaps" in boot["warm"]:
@@ -213,13 +213,14 @@ def _settle(boot: Mapping[str, Any]) -> None:
         gc.freeze()
 
 
-def _tame(torch: Any) -> None:
-    """Calls that honest code may make and that cannot work here do nothing: a second thread is refused."""
+def _disable_threads(torch: Any) -> None:
+    """Replace torch calls that set the number of threads, which honest code may make, by no-ops: a second thread is
+    refused here."""
     torch.set_num_threads = torch.set_num_interop_threads = lambda count: None
 
 
-def _hush() -> None:
-    """As children are to find it: signals as the system has them, and no logs, which nobody would read.
+def _reset_signals_and_logs() -> None:
+    """Give children default signal handlers and no log handlers.
 
     Python looks after the locks of all log handlers at every fork, and torch has dozens.
     """
@@ -230,8 +231,8 @@ def _hush() -> None:
             logger.handlers.clear()
 
 
-def _alone(descriptors: Sequence[int], parent: int) -> None:
-    """Own session, no descriptors but the channels, no life after the zygote's."""
+def _isolate(descriptors: Sequence[int], parent: int) -> None:
+    """Move the child to its own session, close all descriptors but the channels, and tie its life to the zygote's."""
     if sys.platform == "linux":
         landlock.die_with_parent()
         if os.getppid() != parent:
@@ -250,7 +251,7 @@ def serve(
     sweep: Callable[[], None],
     later: Mapping[int, Callable[[], None]],
 ) -> None:
-    """One child at a time, until the other side hangs up; after so many of them, what can be done later."""
+    """Fork one child at a time until the other side closes; run `later[n]` after the n-th."""
     count = 0
     while True:
         try:
@@ -282,7 +283,8 @@ def serve(
 
 
 def _watch(pid: int, control: socket.socket) -> tuple[int, int, float]:
-    """Wait for the child's end; end it if told to, or if nobody is there any more. What `frames.STATUS` holds."""
+    """Wait for the child to end; kill it on command, or when the other side closes. Returns the fields of
+    `frames.STATUS`."""
     try:
         exit_of = os.pidfd_open(pid)
     except (AttributeError, OSError):  # an old kernel, or not Linux: look again and again

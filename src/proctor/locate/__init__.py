@@ -1,7 +1,7 @@
-"""Where the mistake is, when it has no name: found by running, never guessed.
+"""The line of a mistake that has no name: found by running, never guessed.
 
 Two searches, both used only where nothing was recognised:
-- *by repair* (`edits`, `ingredients`, `search`): small edits of the student's own code, one at a time, until all probes
+- *by repair* (`edits`, `ingredients`, `repair`): small edits of the student's own code, one at a time, until all probes
   agree. What was edited is where the mistake is.
 - *by trace* (`trace`): the values of the student's own expressions against those of right solutions on the same input.
   The first that no right solution has is where to look.

@@ -1,4 +1,4 @@
-"""All small edits of a definition, each of a kind that a person could be told of: "the dimension in this call"."""
+"""All small edits of a definition, each of a kind that can be described to a person: "the dimension in this call"."""
 
 from __future__ import annotations
 
@@ -7,8 +7,16 @@ from collections.abc import Iterator
 from copy import copy
 from typing import Any, TypeVar
 
-from proctor.locate.neighbours import COMPARISONS, CREATES, DIMENSIONS, OPERATORS, REDUCES, beside, takes_dimension
-from proctor.locate.source import Definition, Edit, Place, parameters, size
+from proctor.locate.neighbours import (
+    COMPARISONS,
+    CREATES,
+    DIMENSIONS,
+    OPERATORS,
+    REDUCES,
+    neighbours_of,
+    takes_dimension,
+)
+from proctor.locate.source import Edit, EditableDefinition, ExpressionPlace, node_count, parameters
 from proctor.source.text import Function, body_of
 
 Node = TypeVar("Node", bound=ast.AST)
@@ -17,7 +25,7 @@ ATOMS = (ast.Name, ast.Constant, ast.Call, ast.Subscript, ast.Attribute, ast.Lis
 SYMMETRIC = {"transpose", "swapaxes", "swapdims", "maximum", "minimum", "logical_and", "logical_or"}
 
 
-def edits(definition: Definition) -> Iterator[Edit]:
+def edits(definition: EditableDefinition) -> Iterator[Edit]:
     """Every small edit, in no particular order; those that need nothing but the student's own code."""
     for place in definition.places():
         for new, kind, cost in of_expression(place):
@@ -31,11 +39,11 @@ def edits(definition: Definition) -> Iterator[Edit]:
 Change = tuple[ast.expr, str, float]
 
 
-def of_expression(place: Place) -> Iterator[Change]:
+def of_expression(place: ExpressionPlace) -> Iterator[Change]:
     """An operator, a constant, a name, a slice, a part of an expression."""
     node = place.node
-    value = number(node)
-    if isinstance(place.parent, ast.UnaryOp) and number(place.parent) is not None:
+    value = number_value(node)
+    if isinstance(place.parent, ast.UnaryOp) and number_value(place.parent) is not None:
         return  # the digits of a negative number
     if value is not None:
         yield from of_number(place, value)
@@ -43,7 +51,7 @@ def of_expression(place: Place) -> Iterator[Change]:
         if isinstance(node.value, bool):
             yield ast.Constant(not node.value), "flag", 1.0
         return
-    if isinstance(node, ast.Name) and not called(place):
+    if isinstance(node, ast.Name) and not is_callee(place):
         others = [name for name in reversed(place.names) if name != node.id][:MOST_NAMES]
         yield from ((ast.Name(name), "name", 1.6) for name in others)
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
@@ -53,10 +61,10 @@ def of_expression(place: Place) -> Iterator[Change]:
         yield from ((changed(node, op=op()), "operator", 1.0) for op in OPERATORS.get(type(node.op), ()))
         if not isinstance(node.op, ast.Add | ast.Mult | ast.BitAnd | ast.BitOr):
             yield changed(node, left=node.right, right=node.left), "order", 1.5
-        yield node.left, "operation", 1.0 + min(0.1 * size(node.right), 0.9)
-        if isinstance(node.op, ast.Add | ast.Sub) and number(node.right) == 1:
+        yield node.left, "operation", 1.0 + min(0.1 * node_count(node.right), 0.9)
+        if isinstance(node.op, ast.Add | ast.Sub) and number_value(node.right) == 1:
             yield node.left, "off by one", 0.9
-        yield node.right, "operation", 1.2 + 0.1 * size(node.left)
+        yield node.right, "operation", 1.2 + 0.1 * node_count(node.left)
         if isinstance(node.op, ast.Div | ast.Mult | ast.Add | ast.Sub) and isinstance(node.left, ast.BinOp):
             yield from regrouped(node, node.left)
         yield from pushed_in(node)
@@ -87,7 +95,7 @@ def of_expression(place: Place) -> Iterator[Change]:
         yield from ((part, "result", 1.5) for part in node.elts)
 
 
-def of_number(place: Place, value: float) -> Iterator[Change]:
+def of_number(place: ExpressionPlace, value: float) -> Iterator[Change]:
     if is_dimension(place):
         yield from ((constant(n), "dimension", 1.0) for n in DIMENSIONS if n != value)
         if "dim" in place.names:
@@ -127,7 +135,7 @@ def pushed_in(outer: ast.BinOp) -> Iterator[Change]:
 
 
 def pulled_out(call: ast.Call) -> Iterator[Change]:
-    """The same the other way round: `f(a + b)` as `f(a) + b`."""
+    """The inverse of `pushed_in`: `f(a + b)` as `f(a) + b`."""
     if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.BinOp):
         inner = call.func.value
         yield changed(inner, left=changed(call, func=attribute(inner.left, call.func.attr))), "brackets", 1.3
@@ -167,7 +175,7 @@ def other_slices(part: ast.expr) -> Iterator[ast.expr]:
         yield changed(part, lower=part.upper, upper=None)
 
 
-def of_call(place: Place) -> Iterator[Change]:
+def of_call(place: ExpressionPlace) -> Iterator[Change]:
     """A call dropped or taken for its neighbour; its arguments swapped, dropped or added."""
     node = place.node
     if not isinstance(node, ast.Call):
@@ -176,11 +184,11 @@ def of_call(place: Place) -> Iterator[Change]:
     method = isinstance(node.func, ast.Attribute)
     name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
     if method and not is_module(node.func.value):  # type: ignore[attr-defined]
-        yield node.func.value, "call", 1.2 + 0.05 * size(node)  # type: ignore[attr-defined]
+        yield node.func.value, "call", 1.2 + 0.05 * node_count(node)  # type: ignore[attr-defined]
     for i, argument in enumerate(node.args[:3]):
         if not isinstance(argument, ast.Starred | ast.GeneratorExp):
             yield argument, "call", 1.3 + 0.1 * i
-    for other in beside(name):
+    for other in neighbours_of(name):
         function = attribute(node.func.value, other) if isinstance(node.func, ast.Attribute) else ast.Name(other)
         yield changed(node, func=function), "function", 1.2
     for i in range(len(node.keywords)):
@@ -218,10 +226,10 @@ def of_call(place: Place) -> Iterator[Change]:
     yield from wrapped(place)
 
 
-def wrapped(place: Place) -> Iterator[Change]:
-    """Something added around an expression: a transpose, a root, a sign, a dimension."""
+def wrapped(place: ExpressionPlace) -> Iterator[Change]:
+    """An operation added around an expression: a transpose, a root, a sign, a dimension."""
     node = place.node
-    if not isinstance(node, ast.Call | ast.BinOp | ast.Name | ast.Subscript | ast.Attribute) or called(place):
+    if not isinstance(node, ast.Call | ast.BinOp | ast.Name | ast.Subscript | ast.Attribute) or is_callee(place):
         return
     if isinstance(node, ast.Name) and node.id not in place.names:
         return
@@ -268,7 +276,7 @@ WRAPS: tuple[tuple[str, tuple[Any, ...], str], ...] = (
 )
 
 
-def of_statements(definition: Definition, function: Function) -> Iterator[Edit]:
+def of_statements(definition: EditableDefinition, function: Function) -> Iterator[Edit]:
     """A statement dropped, moved, or its operator changed."""
     for node in ast.walk(function):
         for name in ("body", "orelse"):
@@ -276,13 +284,13 @@ def of_statements(definition: Definition, function: Function) -> Iterator[Edit]:
             if not isinstance(block, list) or not block or not isinstance(block[0], ast.stmt):
                 continue
             statements = body_of(function) if node is function else block
-            total = sum(size(s) for s in statements)
+            total = sum(node_count(s) for s in statements)
             for i, statement in enumerate(statements):
                 if isinstance(statement, ast.Import | ast.ImportFrom | ast.Pass | Function):
                     continue
                 returns = isinstance(statement, ast.Return) and node is function
-                if not returns and (size(statement) <= 0.6 * total or node is not function):
-                    yield definition.exchange(statement, "pass", "statement", 1.4 + 0.05 * size(statement))
+                if not returns and (node_count(statement) <= 0.6 * total or node is not function):
+                    yield definition.exchange(statement, "pass", "statement", 1.4 + 0.05 * node_count(statement))
                 if i + 1 < len(statements) and isinstance(statement, ast.For | ast.While | ast.If | ast.With):
                     pass
                 elif i + 1 < len(statements):
@@ -307,7 +315,7 @@ def of_statements(definition: Definition, function: Function) -> Iterator[Edit]:
                 yield definition.exchange(target, ast.unparse(new), "order", 1.5)
 
 
-def copied_before(definition: Definition, function: Function, name: str) -> Iterator[Edit]:
+def copied_before(definition: EditableDefinition, function: Function, name: str) -> Iterator[Edit]:
     """An argument that is written into, copied before anything else is done."""
     for node in ast.walk(function):
         target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
@@ -322,7 +330,7 @@ def copied_before(definition: Definition, function: Function, name: str) -> Iter
             return
 
 
-def exchanged(definition: Definition, first: ast.stmt, second: ast.stmt) -> Iterator[Edit]:
+def exchanged(definition: EditableDefinition, first: ast.stmt, second: ast.stmt) -> Iterator[Edit]:
     """Two neighbours in the other order, where both fit on lines of their own."""
     if isinstance(second, ast.For | ast.While | ast.If | ast.With | ast.Return | Function | ast.ClassDef):
         return
@@ -331,16 +339,16 @@ def exchanged(definition: Definition, first: ast.stmt, second: ast.stmt) -> Iter
     yield Edit("sequence", second.lineno, a, d, new, definition.words(a, b).partition("\n")[0], 2.0)
 
 
-def moved_in(definition: Definition, first: ast.stmt, loop: ast.stmt) -> Iterator[Edit]:
-    """What is done once before a loop, done in every round: `total = 0`."""
+def moved_in(definition: EditableDefinition, first: ast.stmt, loop: ast.stmt) -> Iterator[Edit]:
+    """A statement before a loop moved into its body: `total = 0`."""
     if isinstance(loop, ast.For | ast.While) and isinstance(first, ast.Assign) and on_lines_of_its_own(loop):
         (a, b), (c, _), (d, _) = (definition.span(node) for node in (first, loop, loop.body[0]))
         new = definition.words(c, d) + definition.words(a, b) + "\n" + " " * loop.body[0].col_offset
         yield Edit("loop", first.lineno, a, d, new, definition.words(a, b).partition("\n")[0], 1.6)
 
 
-def moved_out(definition: Definition, loop: ast.stmt) -> Iterator[Edit]:
-    """The other way round: what begins every round, done once before."""
+def moved_out(definition: EditableDefinition, loop: ast.stmt) -> Iterator[Edit]:
+    """A statement that begins a loop's body moved before the loop."""
     if isinstance(loop, ast.For | ast.While) and len(loop.body) > 1 and on_lines_of_its_own(loop):
         first = loop.body[0]
         if isinstance(first, ast.Assign):
@@ -398,22 +406,22 @@ def swapped(items: list[Any], i: int) -> list[Any]:
     return [*items[:i], items[i + 1], items[i], *items[i + 2 :]]
 
 
-def number(node: ast.AST) -> float | int | None:
-    """The value of a number as it is written, with its sign; None if this is none."""
+def number_value(node: ast.AST) -> float | int | None:
+    """The value of a number literal with its sign; None for anything else."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        value = number(node.operand) if isinstance(node.operand, ast.Constant) else None
+        value = number_value(node.operand) if isinstance(node.operand, ast.Constant) else None
         return None if value is None else -value
     if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
         return node.value if abs(node.value) < 1e300 else None
     return None
 
 
-def called(place: Place) -> bool:
+def is_callee(place: ExpressionPlace) -> bool:
     """Is this what is called, as `f` is in `f(x)`?"""
     return isinstance(place.parent, ast.Call) and place.parent.func is place.node
 
 
-def tests(place: Place) -> bool:
+def tests(place: ExpressionPlace) -> bool:
     """Is this a condition?"""
     return getattr(place.parent, "test", None) is place.node
 
@@ -425,7 +433,7 @@ def is_module(node: ast.expr) -> bool:
     }  # fmt: skip
 
 
-def is_dimension(place: Place) -> bool:
+def is_dimension(place: ExpressionPlace) -> bool:
     """Does this number say along which dimension something is done?"""
     parent = place.parent
     if isinstance(parent, ast.keyword):

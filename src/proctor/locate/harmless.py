@@ -31,7 +31,7 @@ def is_harmless(texts: Iterable[str], packages: Iterable[str] = ()) -> bool:
     """Does this code, all together, import and name nothing but what computes?
 
     Args:
-        packages: that may be imported as well, as whoever runs the code has made them harmless.
+        packages: that may be imported as well: the runner has made them harmless.
     """
     try:
         nodes = [node for text in texts for node in ast.walk(ast.parse(text))]

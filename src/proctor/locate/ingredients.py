@@ -1,4 +1,4 @@
-"""What a right solution has that an answer may lack: its constants, its expressions, its steps, with names mapped.
+"""Ingredients of a right solution that an answer may lack: constants, expressions, steps, with names mapped.
 
 An expression of a right solution is put in the place of one of the student's. That the whole body would then agree
 locates nothing, so neither may be most of its function.
@@ -15,8 +15,8 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import TypeVar
 
-from proctor.locate.edits import attribute, called, changed, constant, is_dimension, is_module, number, written
-from proctor.locate.source import Definition, Edit, Place, is_slice, parameters, size
+from proctor.locate.edits import attribute, changed, constant, is_callee, is_dimension, is_module, number_value, written
+from proctor.locate.source import Edit, EditableDefinition, ExpressionPlace, is_slice, node_count, parameters
 from proctor.source.text import Function, body_of
 
 MOST = 0.6  # of a function: more than that is not a part of it
@@ -29,15 +29,15 @@ Node = TypeVar("Node", bound=ast.AST)
 class Part:
     """An expression of a right solution in the student's names."""
 
-    node: ast.expr
-    text: str
-    size: int
+    node: ast.expr  # its syntax tree
+    text: str  # its source
+    size: int  # number of nodes
     share: float  # of the solution, with all its variables written out
-    words: frozenset[str]
+    words: frozenset[str]  # its tokens
 
 
 class Ingredients:
-    """All that can be taken from right solutions of one exercise.
+    """The ingredients of all right solutions of one exercise.
 
     Args:
         solutions: their texts; the reference comes first.
@@ -49,11 +49,11 @@ class Ingredients:
         self.functions: list[Function] = []
         for text in solutions:
             try:
-                self.functions += [f for f in Definition(text).functions() if f.name != "__init__"]
+                self.functions += [f for f in EditableDefinition(text).functions() if f.name != "__init__"]
             except (SyntaxError, ValueError, RecursionError):
                 continue
 
-    def edits(self, definition: Definition) -> Iterator[Edit]:
+    def edits(self, definition: EditableDefinition) -> Iterator[Edit]:
         """Every edit of a definition that puts something of a right solution into it."""
         taken: dict[str, Taken] = {}
         for place in definition.places():
@@ -66,7 +66,7 @@ class Ingredients:
             yield from (taken.get(function.name) or self.taken(function)).steps(definition, function)
 
     def taken(self, function: Function) -> Taken:
-        """What can be taken for one function of the student's: from those of its name, or else from all."""
+        """The ingredients for one function of the student's: from functions of the same name, or else from all."""
         same = [f for f in self.functions if f.name == function.name] or self.functions
         return Taken(same, function, self.names)
 
@@ -92,10 +92,10 @@ class Taken:
         body = body_of(solution)
         variables = written_out(body)
         for default in (*solution.args.defaults, *solution.args.kw_defaults):
-            if default is not None and (value := number(default)) is not None:
+            if default is not None and (value := number_value(default)) is not None:
                 self.constants[value] = None
         whole = max(
-            (size(inlined(s.value, variables)) for s in body if isinstance(s, ast.Return) and s.value), default=1
+            (node_count(inlined(s.value, variables)) for s in body if isinstance(s, ast.Return) and s.value), default=1
         )
         for statement in body:
             for node in ast.walk(statement):
@@ -106,7 +106,7 @@ class Taken:
                     continue
                 if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
                     continue
-                if (value := number(node)) is not None:
+                if (value := number_value(node)) is not None:
                     self.constants[value] = None
                 if isinstance(node, ast.Attribute):
                     self.attributes[node.attr] = None
@@ -116,15 +116,15 @@ class Taken:
                         if keyword.arg:
                             self.keywords[name, ast.unparse(keyword)] = renamed(keyword, names)
                 for form in (node, inlined(node, variables)):
-                    self._add(renamed(form, names), size(inlined(node, variables)) / whole)
+                    self._add(renamed(form, names), node_count(inlined(node, variables)) / whole)
                 self._surroundings(node, variables, names)
 
     def _add(self, node: ast.expr, share: float) -> None:
-        if isinstance(node, ast.Constant | ast.Name) or share > 0.75 or size(node) > LARGEST:
+        if isinstance(node, ast.Constant | ast.Name) or share > 0.75 or node_count(node) > LARGEST:
             return
         text = written(node)
         if text not in self.parts:
-            self.parts[text] = Part(node, text, size(node), share, tokens(text))
+            self.parts[text] = Part(node, text, node_count(node), share, tokens(text))
 
     def _surroundings(self, node: ast.expr, variables: Mapping[str, ast.expr], names: Mapping[str, str]) -> None:
         """One level of an expression with a hole in it: what may have been forgotten around one of the student's."""
@@ -132,7 +132,7 @@ class Taken:
         found: list[ast.expr] = []
         if isinstance(node, ast.BinOp):
             found = [changed(node, left=hole), changed(node, right=hole)]
-        if isinstance(node, ast.UnaryOp) and number(node) is None:
+        if isinstance(node, ast.UnaryOp) and number_value(node) is None:
             found = [changed(node, operand=hole)]
         if isinstance(node, ast.Call):
             if isinstance(node.func, ast.Attribute) and not is_module(node.func.value):
@@ -144,15 +144,15 @@ class Taken:
             found = [changed(node, value=hole)]
         for context in found:
             for form in (context, inlined(context, variables)):
-                if size(form) <= 20:
+                if node_count(form) <= 20:
                     form = renamed(form, names)
                     self.contexts.setdefault(written(form), form)
 
-    def at(self, place: Place) -> Iterator[tuple[str, str, float]]:
-        """What can stand in the place of one expression: text, kind, cost."""
+    def at(self, place: ExpressionPlace) -> Iterator[tuple[str, str, float]]:
+        """Candidates for the place of one expression: text, kind, cost."""
         node = place.node
         known = {*place.names}
-        if (value := number(node)) is not None:
+        if (value := number_value(node)) is not None:
             kind = "dimension" if is_dimension(place) else "constant"
             yield from ((written(constant(other)), kind, 1.1) for other in self.constants if other != value)
         if isinstance(node, ast.Call):
@@ -163,9 +163,9 @@ class Taken:
                     others = [k for k in node.keywords if k.arg != keyword.arg]
                     kind = "argument" if keyword.arg in given else "missing argument"
                     yield written(changed(node, keywords=[*others, keyword])), kind, 1.2
-        if isinstance(node, ast.Attribute) and not called(place) and not isinstance(node.value, ast.Name):
+        if isinstance(node, ast.Attribute) and not is_callee(place) and not isinstance(node.value, ast.Name):
             return
-        if called(place) or (isinstance(place.parent, ast.Attribute) and isinstance(node, ast.Name)):
+        if is_callee(place) or (isinstance(place.parent, ast.Attribute) and isinstance(node, ast.Name)):
             return
         old = ast.unparse(node)
         words = tokens(old)
@@ -179,9 +179,9 @@ class Taken:
             return
         inside = written(node)
         for text, context in self.contexts.items():
-            yield text.replace(HOLE, inside), "missing step", 1.9 + 0.04 * size(context)
+            yield text.replace(HOLE, inside), "missing step", 1.9 + 0.04 * node_count(context)
 
-    def steps(self, definition: Definition, function: Function) -> Iterator[Edit]:
+    def steps(self, definition: EditableDefinition, function: Function) -> Iterator[Edit]:
         """A statement of a right solution, put behind one of the student's."""
         body = body_of(function)
         for statement in body:
@@ -191,7 +191,7 @@ class Taken:
             margin, old = " " * statement.col_offset, definition.words(start, end).partition("\n")[0]
             for text, step in self.statements.items():
                 new = "\n" + textwrap.indent(text, margin)
-                yield Edit("missing step", statement.lineno, end, end, new, old, 2.4 + 0.04 * size(step))
+                yield Edit("missing step", statement.lineno, end, end, new, old, 2.4 + 0.04 * node_count(step))
 
 
 def written_out(body: Sequence[ast.stmt]) -> dict[str, ast.expr]:
@@ -224,7 +224,7 @@ def inlined(node: ast.expr, variables: Mapping[str, ast.expr]) -> ast.expr:
 
 
 def renamed(node: Node, names: Mapping[str, str]) -> Node:
-    """The same in other names, where they are assigned too."""
+    """A copy of a node with other names, also where they are assigned."""
     new = deepcopy(node)
     for part in ast.walk(new):
         if isinstance(part, ast.Name) and part.id in names:

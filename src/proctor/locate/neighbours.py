@@ -1,4 +1,4 @@
-"""What is easily taken for what: operators, functions and dimensions beside each other in a programmer's head."""
+"""Operators, functions and dimensions that are easily confused."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ CREATES = {"tensor", "zeros", "ones", "full", "eye", "arange", "linspace", "logs
 DIMENSIONS = (-1, -2, 0, 1, -3, 2, 3)
 
 
-def beside(name: str) -> tuple[str, ...]:
+def neighbours_of(name: str) -> tuple[str, ...]:
     """The functions that a function may have been taken for."""
     found = [other for family in FAMILIES if name in family for other in family]
     found += [other for other in (f"log_{name}", name.removeprefix("log_")) if hasattr(torch, other)]

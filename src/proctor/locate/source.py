@@ -46,19 +46,19 @@ def applied(text: str, *edits: Edit) -> str:
 
 
 @dataclass(frozen=True)
-class Place:
+class ExpressionPlace:
     """An expression of the student's, and what surrounds it."""
 
     node: ast.expr
-    parent: ast.AST
+    parent: ast.AST  # the node around it
     names: tuple[str, ...]  # that have a value there
     attributes: tuple[str, ...]  # of `self`, where there is one
-    function: Function
+    function: Function  # the function that it is in
     size: int  # nodes
     share: float  # of its function's nodes
 
 
-class Definition(Text):
+class EditableDefinition(Text):
     """A cell that holds the definition of an answer, or of what it uses: parsed, not run.
 
     Raises:
@@ -82,7 +82,7 @@ class Definition(Text):
             if isinstance(node, Function):
                 yield node
 
-    def places(self) -> list[Place]:
+    def places(self) -> list[ExpressionPlace]:
         """All expressions whose value is used, in the order of the text."""
         attributes = tuple(
             dict.fromkeys(
@@ -91,17 +91,23 @@ class Definition(Text):
                 if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name) and n.value.id == "self"
             )
         )
-        found: dict[ast.expr, Place] = {}
+        found: dict[ast.expr, ExpressionPlace] = {}
         for function in self.functions():  # outer ones come first: what is inside of an inner one is its own
-            total = sum(size(s) for s in body_of(function)) or 1
+            total = sum(node_count(s) for s in body_of(function)) or 1
             known = assigned_in(function)
             for node, parent in expressions(function):
                 names = [a for a, line in known if line < node.lineno or line == 0]
-                found[node] = Place(
-                    node, parent, tuple(dict.fromkeys(names)), attributes, function, size(node), size(node) / total
+                found[node] = ExpressionPlace(
+                    node,
+                    parent,
+                    tuple(dict.fromkeys(names)),
+                    attributes,
+                    function,
+                    node_count(node),
+                    node_count(node) / total,
                 )
         for node, parent in loose_expressions(self.tree):
-            found.setdefault(node, Place(node, parent, (), attributes, LAMBDA, size(node), 0.5))
+            found.setdefault(node, ExpressionPlace(node, parent, (), attributes, LAMBDA, node_count(node), 0.5))
         return list(found.values())
 
 
@@ -113,8 +119,8 @@ LAMBDA = ast.FunctionDef(
 )
 
 
-def size(node: ast.AST) -> int:
-    """How many nodes a piece of code has; what only says how a name is used does not count."""
+def node_count(node: ast.AST) -> int:
+    """The number of nodes in a piece of code, without those that only give a name's context."""
     return sum(not isinstance(n, ast.expr_context | ast.operator) for n in ast.walk(node))
 
 
@@ -142,7 +148,7 @@ def expressions(function: Function) -> Iterator[tuple[ast.expr, ast.AST]]:
 
 
 def loose_expressions(tree: ast.Module) -> Iterator[tuple[ast.expr, ast.AST]]:
-    """What stands outside of functions: `double = lambda x: 2 * x`."""
+    """Expressions outside of functions: `double = lambda x: 2 * x`."""
     yield from below([(node, tree) for node in tree.body if isinstance(node, ast.Assign)])
 
 

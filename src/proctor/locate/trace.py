@@ -1,9 +1,10 @@
-"""The search by trace: where an answer's numbers leave those of right solutions.
+"""The search by trace: the first divergence of an answer's values from those of right solutions.
 
-Every expression of the student's is made to tell its value while the answer runs under a probe that it fails. A value
-is *known* if a right solution has it anywhere on the same input. From what was returned we walk back, against the flow
-of the data, through values that are not known, until we come to one whose own inputs are: there the numbers part.
-Where the answer is right under other probes, what is not known there either is another way, and not the mistake.
+Every expression of the student's is instrumented to report its value while the answer runs under a probe that it fails.
+A value is *known* if a right solution has it anywhere on the same input. From what was returned we walk back, against
+the flow of the data, through values that are not known, until we come to one whose own inputs are: that is the first
+divergence. Where the answer is right under other probes, what is not known there either is another way, and not the
+mistake.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from proctor.examining.compare import Known
+from proctor.examining.compare import ComparableObservation
 from proctor.examining.diagnose import Examiner
 from proctor.inside.inputs import Replay, drawing
 from proctor.inside.observe import Observation, fresh_state, observe
-from proctor.inside.watching import SEE, Recorder
-from proctor.locate.source import Definition
+from proctor.inside.recorder import SEE, Recorder
+from proctor.locate.source import EditableDefinition
 
 CLOSE, VERY_CLOSE = 2e-5, 1e-6  # of each number, and of the largest magnitude
 MOST_SLICES = 64  # of a tensor: what a loop computes one after the other
@@ -38,26 +39,26 @@ TELLING = (
 
 @dataclass(frozen=True)
 class Spot:
-    """An expression that tells its value."""
+    """An instrumented expression."""
 
-    label: str
-    line: int
-    text: str
-    kind: str
-    start: int
-    end: int
-    children: tuple[int, ...]
+    label: str  # of its cell
+    line: int  # in the cell
+    text: str  # its source
+    kind: str  # of syntax node
+    start: int  # first byte in the cell
+    end: int  # end of its bytes in the cell
+    children: tuple[int, ...]  # numbers of the expressions inside it
     returned: str = ""  # the function whose result it is
     assigned: str = ""  # the variable that gets its value
     changes: bool = False  # a statement that writes into what the variable holds: `out[i] = x`, `rows.append(x)`
 
 
 @dataclass
-class Watched:
-    """Cells whose expressions tell their values."""
+class InstrumentedCells:
+    """Cells whose expressions report their values to the recorder."""
 
-    cells: dict[str, str] = field(default_factory=dict)
-    spots: dict[int, Spot] = field(default_factory=dict)
+    cells: dict[str, str] = field(default_factory=dict)  # label -> instrumented text
+    spots: dict[int, Spot] = field(default_factory=dict)  # number -> expression
 
     def add(self, label: str, text: str) -> None:
         """Watch one more cell; one that cannot be read stays as it is.
@@ -65,16 +66,16 @@ class Watched:
         Raises:
             SyntaxError: this is no code that could be edited.
         """
-        definition = Definition(text)
-        watching = _Watching(definition, label, self.spots)
+        definition = EditableDefinition(text)
+        watching = _Instrument(definition, label, self.spots)
         tree = watching.visit(definition.tree)
         self.cells[label] = ast.unparse(ast.fix_missing_locations(tree))
 
 
-class _Watching(ast.NodeTransformer):
-    """Hand every expression whose value may be a tensor to the recorder."""
+class _Instrument(ast.NodeTransformer):
+    """An AST rewriter that passes every expression which may be a tensor to the recorder."""
 
-    def __init__(self, definition: Definition, label: str, spots: dict[int, Spot]) -> None:
+    def __init__(self, definition: EditableDefinition, label: str, spots: dict[int, Spot]) -> None:
         self.definition, self.label, self.spots = definition, label, spots
         self.wanted = {id(place.node) for place in definition.places()}
         self.functions: list[str] = []
@@ -134,7 +135,7 @@ class _Watching(ast.NodeTransformer):
         return self._changed(node, call.func.value, self.below.pop())
 
     def _changed(self, node: ast.stmt, target: ast.expr, children: list[int]) -> ast.AST | list[ast.AST]:
-        """`x += y`, `x[0] = y`, `x.append(y)` and `x.add_(y)` change `x`: a statement of its own tells its value then.
+        """Add a statement that records `x` after `x += y`, `x[0] = y`, `x.append(y)` or `x.add_(y)` has changed it.
 
         Args:
             children: what goes into it.
@@ -150,8 +151,8 @@ class _Watching(ast.NodeTransformer):
         self.spots[number] = Spot(
             self.label, node.lineno, text, type(node).__name__, start, end, tuple(children), "", target.id, into
         )
-        told = ast.Call(ast.Name(SEE, ast.Load()), [ast.Constant(number), ast.Name(target.id, ast.Load())], [])
-        return [node, ast.copy_location(ast.Expr(told), node)]
+        report = ast.Call(ast.Name(SEE, ast.Load()), [ast.Constant(number), ast.Name(target.id, ast.Load())], [])
+        return [node, ast.copy_location(ast.Expr(report), node)]
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         return self._wrap(node, skip=node.func)
@@ -195,7 +196,7 @@ class _Watching(ast.NodeTransformer):
 
 
 def number_of(node: ast.AST | None) -> int | None:
-    """The number under which an expression tells its value, if it does."""
+    """The number under which an expression is recorded, if it is."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == SEE:
         assert isinstance(node.args[0], ast.Constant)
         return int(node.args[0].value)  # type: ignore[arg-type]
@@ -205,7 +206,7 @@ def number_of(node: ast.AST | None) -> int | None:
 # ---- what right solutions have
 
 
-class RightValues:
+class KnownValues:
     """Every value that right solutions have anywhere, on the inputs of one probe."""
 
     def __init__(self) -> None:
@@ -244,7 +245,7 @@ class RightValues:
 
 
 class _Rows:
-    """Arrays of one shape, to be compared with one value at once: their first few entries tell most of them apart."""
+    """Arrays of one shape, compared with a value at once: their first few entries rule most of them out."""
 
     def __init__(self, arrays: list[np.ndarray[Any, Any]]) -> None:
         self.arrays = list({array.tobytes(): array for array in arrays}.values())
@@ -277,21 +278,21 @@ def array_of(tensor: Any) -> np.ndarray[Any, Any]:
     return np.asarray(tensor.double().numpy())
 
 
-def right_values(examiner: Examiner, probe: str) -> RightValues | None:
-    """What the reference has for values under one probe; None if its text, or all that it has, cannot be had."""
+def known_values(examiner: Examiner, probe: str) -> KnownValues | None:
+    """The values of the reference under one probe; None if its source, or not all values, can be had."""
     recorder, spots = Recorder(times=MOST_OF_OURS, most=MOST_OF_OURS), dict[int, Spot]()
     try:
-        implementation = watched_reference(examiner.exercise.reference, recorder, spots)
+        implementation = instrumented_reference(examiner.exercise.reference, recorder, spots)
     except (OSError, TypeError, SyntaxError, KeyError):
         return None
     recorder.clear()
     with drawing(Replay(examiner.draws)), fresh_state():
         seen = observe(examiner.exercise.probes[probe].function, implementation)
-    if not examiner.expected[probe].same(Known(seen)):
+    if not examiner.expected[probe].same(ComparableObservation(seen)):
         return None  # watching changed what it does
     if recorder.left_out:
         return None  # whatever else an answer has, it could be there
-    found = RightValues()
+    found = KnownValues()
     for key, value in recorder.values.items():
         found.add(array_of(value))
         spot = spots[int(key.partition(".")[0])]
@@ -302,10 +303,10 @@ def right_values(examiner: Examiner, probe: str) -> RightValues | None:
     return found
 
 
-def watched_reference(
+def instrumented_reference(
     implementation: Any, recorder: Recorder, spots: dict[int, Spot], known: dict[Any, Any] | None = None
 ) -> Any:
-    """A function or class of the course, and what it calls of it, with expressions that tell their values."""
+    """A function or class of the course, and those it calls, with instrumented expressions."""
     known = {} if known is None else known
     plain = inspect.unwrap(implementation)
     if plain in known:
@@ -320,30 +321,32 @@ def watched_reference(
         other = namespace.get(name)
         if callable(other) and str(getattr(other, "__module__", "")).partition(".")[0] == package:
             try:
-                namespace[name] = watched_reference(other, recorder, spots, known)
+                namespace[name] = instrumented_reference(other, recorder, spots, known)
             except (OSError, TypeError, SyntaxError):
                 continue
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             node.decorator_list = [d for d in node.decorator_list if isinstance(d, ast.Name)]
-    known[plain] = run_watched(ast.unparse(tree), plain.__name__, namespace, recorder, spots)
+    known[plain] = run_instrumented(ast.unparse(tree), plain.__name__, namespace, recorder, spots)
     return known[plain]
 
 
-def run_watched(text: str, name: str, namespace: dict[str, Any], recorder: Recorder, spots: dict[int, Spot]) -> Any:
-    watched = Watched(spots=spots)
+def run_instrumented(
+    text: str, name: str, namespace: dict[str, Any], recorder: Recorder, spots: dict[int, Spot]
+) -> Any:
+    watched = InstrumentedCells(spots=spots)
     watched.add("", text)
     namespace[SEE] = recorder.see
     exec(compile(watched.cells[""], f"<right solution of {name}>", "exec"), namespace)
     return namespace[name]
 
 
-# ---- where they part
+# ---- the first divergence
 
 
 @dataclass(frozen=True)
-class Parting:
-    """The first expression of an answer, against the flow of the data, whose value no right solution has.
+class Divergence:
+    """The first divergence: going back along the data flow, the first expression whose value no right solution has.
 
     Args:
         known: what goes into it ("tensor", or "number" where numbers are asked for) a right solution has, all of it;
@@ -356,10 +359,15 @@ class Parting:
     on_the_way: bool = False
 
 
-def parting(
-    seen: Observation, watched: Watched, right: RightValues, name: str, other_ways: frozenset[int] = frozenset()
-) -> Parting | None:
-    """Where an answer's numbers leave those of right solutions; None if they do not, or if nothing was seen.
+def first_divergence(
+    seen: Observation,
+    watched: InstrumentedCells,
+    right: KnownValues,
+    name: str,
+    other_ways: frozenset[int] = frozenset(),
+) -> Divergence | None:
+    """The first divergence of an answer's values from those of right solutions; None if there is none, or nothing was
+    recorded.
 
     Args:
         seen: what the recorder noted.
@@ -372,27 +380,28 @@ def parting(
     order, spots = flow.order, flow.spots
     wrong = [i for i in flow.own if not flow.is_known(i)]
     if not wrong:
-        return unfinished(flow)
+        return unfinished_value(flow)
     first = wrong[0] if spots[wrong[0]].returned == name else wrong[-1]
     if np.isfinite(flow.value(first)).all():  # otherwise an overflow: small inputs are right in spite of it
         flow.passed_over = other_ways - {order[first].number}
     found = flow.back(first)
     inputs = [i for i in flow.inputs(found) if order[i].tensor or flow.plain]
     known = bool(inputs) and all(right.has(flow.value(i)) for i in inputs)
-    return Parting(spots[found], ("number" if flow.plain else "tensor") if known else "")
+    return Divergence(spots[found], ("number" if flow.plain else "tensor") if known else "")
 
 
-def unfinished(flow: _Flow) -> Parting | None:
-    """The one value that an answer returns, if a right solution has it before its result; None if it is a result."""
+def unfinished_value(flow: _Flow) -> Divergence | None:
+    """The one value that an answer returns, if it is an intermediate value of a right solution; None if it is a
+    result."""
     if len({flow.order[i].number for i in flow.own}) != 1 or not flow.order[flow.own[0]].tensor:
         return None
     value = np.squeeze(flow.value(flow.own[0]))
     if not flow.right.has(value) or any(close(value, r) for r in flow.right.results if r.shape == value.shape):
         return None
-    return Parting(flow.spots[flow.own[0]], "", on_the_way=True)
+    return Divergence(flow.spots[flow.own[0]], "", on_the_way=True)
 
 
-def other_ways(seen: Observation, watched: Watched, right: RightValues, name: str) -> frozenset[int]:
+def other_ways(seen: Observation, watched: InstrumentedCells, right: KnownValues, name: str) -> frozenset[int]:
     """Expressions whose value no right solution has, under a probe that the answer passes: another way to go."""
     flow = flow_of(seen, watched, right, name)
     if flow is None:
@@ -401,8 +410,8 @@ def other_ways(seen: Observation, watched: Watched, right: RightValues, name: st
     return frozenset(flow.order[i].number for i in unknown if not flow.spots[i].changes)
 
 
-def flow_of(seen: Observation, watched: Watched, right: RightValues, name: str) -> _Flow | None:
-    """What the recorder noted, in its order; None if it noted nothing."""
+def flow_of(seen: Observation, watched: InstrumentedCells, right: KnownValues, name: str) -> _Flow | None:
+    """The recorded events with their data flow; None if nothing was recorded."""
     if not seen.values or "order" not in seen.values:
         return None
     order = [Event(*row) for row in seen.values["order"].tolist()]
@@ -414,7 +423,7 @@ def flow_of(seen: Observation, watched: Watched, right: RightValues, name: str) 
     return _Flow(order, spots, seen.values, right, own)
 
 
-def same_variables(seen: Observation, watched: Watched, right: RightValues) -> dict[str, str]:
+def same_variables(seen: Observation, watched: InstrumentedCells, right: KnownValues) -> dict[str, str]:
     """Variables of right solutions -> those of the answer that have the same value, the first time they get one."""
     found: dict[str, str] = {}
     for key, value in (seen.values or {}).items():
@@ -429,12 +438,13 @@ def same_variables(seen: Observation, watched: Watched, right: RightValues) -> d
 
 
 class Event(NamedTuple):
-    """An expression told its value: for the how manieth time, which event made the value, whether it is a tensor."""
+    """One recorded value: its expression, the how manieth time, the event that made the value, whether it is a
+    tensor."""
 
-    number: int
-    time: int
-    made_by: int
-    tensor: int
+    number: int  # of the expression
+    time: int  # how often it was evaluated before
+    made_by: int  # index of the event that made the value; -1 if none did
+    tensor: int  # 1 for a tensor, 0 for a number
 
 
 class _Flow:
@@ -446,7 +456,7 @@ class _Flow:
     """
 
     def __init__(
-        self, order: list[Event], spots: list[Spot], values: Mapping[str, Any], right: RightValues, own: list[int]
+        self, order: list[Event], spots: list[Spot], values: Mapping[str, Any], right: KnownValues, own: list[int]
     ) -> None:
         self.order, self.spots, self.values, self.right, self.own = order, spots, values, right, own
         self.plain = not any(order[i].tensor for i in own)
@@ -455,7 +465,7 @@ class _Flow:
         self._repeated = {event.number for event in order if event.time}
 
     def is_known(self, i: int) -> bool:
-        """Is there nothing to ask about this value: it is one of a right solution's, or says nothing?"""
+        """Is this value unsuspicious: one that a right solution has, or one that carries no information?"""
         if i not in self._known:
             number = not self.order[i].tensor and not self.plain
             made = not any(self.order[j].tensor or self.plain for j in self.inputs(i))
@@ -507,7 +517,7 @@ class _Flow:
         return bool(np.isfinite(factor)) and close(before * factor, after)
 
     def suspects(self, i: int, seen: set[int]) -> Iterator[int]:
-        """What goes into a value and is not known; where that is another way, what goes into it in turn."""
+        """Unknown inputs of a value; for inputs that are another way of computing, their own inputs in turn."""
         for j in self.inputs(i):
             if j in seen or self.is_known(j) or self.is_part(j):
                 continue

@@ -1,4 +1,4 @@
-"""What a student is told of a place: the line and what to look at there; further steps, if asked; never the repair."""
+"""Sentences for students about a located line: the line, what to look at there, further hints; never the repair."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Kind:
-    """How to speak of one kind of edit.
+    """The words for one kind of edit.
 
     Args:
         look: completes "look at …".
@@ -71,7 +71,7 @@ def one_change(line: str, code: str, kind: str, probes: int, agree: int | None =
 
 
 def two_changes(places: list[tuple[str, str]], probes: int) -> str:
-    """The same for two; `places` are their lines and kinds."""
+    """The sentence for two edits; `places` are their lines and kinds."""
     (first, one), (second, other) = places
     where = f"both in {first}" if first == second else f"one in {first}, one in {second}"
     look = KINDS[one].look if one == other else f"{KINDS[one].look} and {KINDS[other].look}"
@@ -79,12 +79,12 @@ def two_changes(places: list[tuple[str, str]], probes: int) -> str:
 
 
 def steps(old: str, kind: str) -> tuple[str, ...]:
-    """What further hints say: first the piece of their own code, then what is the matter with it."""
+    """Further hints: the piece of the student's own code, then what is wrong with it."""
     return f"The change was made to this piece of your code: `{old}`.", KINDS[kind].step
 
 
-def parting(line: str, code: str, known: str, holder: str = "") -> str:
-    """The sentence for the place where an answer's numbers leave those of a right solution.
+def divergence_sentence(line: str, code: str, known: str, holder: str = "") -> str:
+    """The sentence for the first divergence of an answer's values from those of a right solution.
 
     Args:
         holder: the variable whose value the code changes, where it is a statement.
@@ -95,8 +95,8 @@ def parting(line: str, code: str, known: str, holder: str = "") -> str:
     return f"Look at {line}: `{code}` has a value that our solution has nowhere{inputs}."
 
 
-def unfinished(line: str, code: str) -> str:
-    """The sentence for an answer that returns what a right solution has before its result."""
+def unfinished_sentence(line: str, code: str) -> str:
+    """The sentence for an answer that returns an intermediate value of a right solution."""
     return f"Look at {line}: `{code}` is a value that our solution has too, but on the way to its result."
 
 

@@ -32,7 +32,7 @@ class Slice:
     needs: frozenset[str]  # every global name that occurs in them
 
     def cells(self) -> list[Cell]:
-        """What the sandbox runs. Each definition is a cell of its own, so that one that fails spoils only itself."""
+        """The cells to run. Each definition is a cell of its own, so that a failing one spoils only itself."""
         return [Cell(label, at_their_lines(group)) for label, group in self.labelled().items()]
 
     def labelled(self) -> dict[str, list[Statement]]:
@@ -112,7 +112,7 @@ class Answers:
 
 
 def free_label(definition: Statement, taken: Collection[str]) -> str:
-    """How to speak of a cell: where it is, and what it defines if that place has several; empty if that is no help."""
+    """An unused label for a cell: its place, with the name or line that it defines if needed; empty if none is free."""
     name = min(definition.binds, default="")
     labels = definition.place, f"{definition.place} ({name})", f"{definition.place} ({name} in line {definition.line})"
     return next((label for label in labels if label not in taken), "")

@@ -16,19 +16,19 @@ from proctor.marking.submissions import LARGEST, MOST_FILES, SUFFIXES, File, in_
 UNREADABLE = (OSError, zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError, RuntimeError)
 
 
-def members(file: File, room: int) -> list[File]:
-    """The notebooks and Python files of an archive in the order of names, at most `room` bytes of them.
+def members(file: File, bytes_left: int) -> list[File]:
+    """The notebooks and Python files of an archive in the order of names, at most `bytes_left` bytes of them.
 
     What cannot be read is a problem in words.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(file.content)) as archive:
-            return read_all(file.name, archive, room)
+            return read_all(file.name, archive, bytes_left)
     except UNREADABLE:
         return [File(file.name, problem=f"{file.name} is not a zip file that can be read.")]
 
 
-def read_all(name: str, archive: zipfile.ZipFile, room: int) -> list[File]:
+def read_all(name: str, archive: zipfile.ZipFile, bytes_left: int) -> list[File]:
     inside = [
         i for i in archive.infolist() if not i.is_dir() and suffix(i.filename) in SUFFIXES and is_work(i.filename)
     ]
@@ -37,8 +37,8 @@ def read_all(name: str, archive: zipfile.ZipFile, room: int) -> list[File]:
     inside.sort(key=lambda info: in_order(info.filename))
     files = []
     for info in inside[:MOST_FILES]:
-        files.append(read_one(archive, info, room))
-        room -= len(files[-1].content)
+        files.append(read_one(archive, info, bytes_left))
+        bytes_left -= len(files[-1].content)
     if len(inside) > MOST_FILES:
         files.append(File(name, problem=f"There are {len(inside)} files in {name}; the first {MOST_FILES} were read."))
     return files
@@ -48,10 +48,10 @@ def is_work(name: str) -> bool:
     return not any(skipped(part) for part in PurePosixPath(name).parts if part != "..")
 
 
-def read_one(archive: zipfile.ZipFile, info: zipfile.ZipInfo, room: int) -> File:
-    """One member, up to the size that its kind may have and to the room that is left."""
+def read_one(archive: zipfile.ZipFile, info: zipfile.ZipInfo, bytes_left: int) -> File:
+    """One member, up to the size allowed for its kind and the bytes left."""
     name = "/".join(legible(part) for part in PurePosixPath(info.filename).parts if part not in ("/", ".."))
-    most = min(LARGEST[suffix(name)], room)
+    most = min(LARGEST[suffix(name)], bytes_left)
     try:
         with archive.open(info) as member:
             content = member.read(most + 1)

@@ -1,4 +1,4 @@
-"""What is graded: sheets of exercises, and what a submission may import for each of them."""
+"""Assignments: sheets of exercises, and the modules that a submission may import for each of them."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class ExerciseSheet:
 
 @dataclass(frozen=True)
 class Assignment:
-    """All that a class is graded on.
+    """All exercises that a class is graded on.
 
     Args:
         title: how a report speaks of it.
@@ -98,8 +98,8 @@ class Assignment:
         }
 
     def withheld(self, name: str) -> dict[tuple[str, str], str]:
-        """What an answer may not call where the course itself is at hand: its own version of the answer, and of what
-        comes after it; as `proctor.forbid.watch` takes it."""
+        """The functions that an answer may not call where the course is installed: the course's own answers to this
+        exercise and to later ones. In the form that `proctor.forbid.watch` takes."""
         names = list(self.own)
         behind = names[names.index(name) :] if name in self.own else []
         return {(self.own[other], other): f"the course's own {other}" for other in behind}

@@ -1,4 +1,4 @@
-"""What a file that was handed in defines: its imports, functions, classes and assignments.
+"""The definitions in a submitted file: imports, functions, classes and assignments.
 
 Plots, training runs and everything else that a notebook does at top level is left out. Nothing is executed here, and
 nothing that a file contains makes this raise. This runs in the trusted process, where no limit of the sandbox holds, so
@@ -23,7 +23,7 @@ from functools import lru_cache
 from typing import Any
 
 from proctor.marking.submissions import File
-from proctor.source.cells import parsed
+from proctor.source.cells import parse_cell
 from proctor.source.statements import Statement, statements
 
 # Far above what anybody types. At its most tedious, Python code takes 12 seconds per million characters here.
@@ -33,14 +33,14 @@ MOST_CODE = 2_000_000  # characters of one submission
 MOST_CELLS = 5_000  # of one submission
 SECONDS = 20.0  # of processor time for one submission, looked at between two cells
 MOST_PIECES = 4_000_000  # numbers, texts and lists of one notebook: each takes far more memory than it has bytes
-MOST_PROBLEMS = 20  # that are told one by one
-SHORT = 2_000  # characters of a cell that may be remembered
+MOST_PROBLEMS = 20  # that are reported one by one
+SHORT = 2_000  # characters of a cell that may be cached
 NOT_WRITTEN_IN = {"idna", "punycode"}  # made for host names: reading a file in them takes the square of its length
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Something that could not be read: a sentence, and the text that it concerns."""
+    """A part of a submission that could not be read: a sentence, and the text concerned."""
 
     sentence: str
     text: str = ""
@@ -54,17 +54,17 @@ class Problem:
 class Source:
     """One file, read."""
 
-    name: str
-    definitions: tuple[Statement, ...] = ()
-    problems: tuple[Problem, ...] = ()
+    name: str  # of the file
+    definitions: tuple[Statement, ...] = ()  # in their order
+    problems: tuple[Problem, ...] = ()  # parts that could not be read
 
 
 class Reading:
-    """How much of one submission is read: what is left of it, and whether that was too little.
+    """The reading budget of one submission, and whether it was exceeded.
 
     Args:
         seconds: of processor time.
-        clock: tells the processor time that was used so far.
+        clock: returns the processor time used so far.
     """
 
     def __init__(self, seconds: float = SECONDS, clock: Callable[[], float] = time.process_time) -> None:
@@ -74,7 +74,7 @@ class Reading:
         self.over = False
 
     def refuses(self, text: str = "") -> str:
-        """Why this text is not read any more, nor anything after it; nothing if it is."""
+        """The reason why this text, and all after it, is not read; empty if it is read."""
         self._characters -= len(text)
         self._cells -= bool(text)
         if self._characters < 0:
@@ -99,7 +99,7 @@ def extract(file: File, reading: Reading | None = None) -> Source:
         return Source(file.name, problems=(Problem(file.problem),))
     if reading.over:
         return Source(file.name)
-    name = shown(file.name)
+    name = printable_file_name(file.name)
     if why := reading.refuses():
         reading.over = True
         return Source(file.name, problems=(Problem(f"{name} and what comes after it was not read: {why}."),))
@@ -109,14 +109,14 @@ def extract(file: File, reading: Reading | None = None) -> Source:
         read_into(definitions, problems, file, reading)
     except Unreadable as error:
         problems.append(Problem(f"{name} could not be read: {error}"))
-    except Exception:  # a file that nobody thought of: its author hears of it, and the class goes on
+    except Exception:  # an unforeseen file: reported to its author, and the class goes on
         problems.append(Problem(f"{name} could not be read: it is not what its name says."))
     return Source(file.name, tuple(definitions), tuple(problems))
 
 
 def read_into(definitions: list[Statement], problems: list[Problem], file: File, reading: Reading) -> None:
     """Add the definitions of a file, and what is wrong with it."""
-    cells = notebook_cells(file) if file.suffix == ".ipynb" else iter([(shown(file.name), text_of(file))])
+    cells = notebook_cells(file) if file.suffix == ".ipynb" else iter([(printable_file_name(file.name), text_of(file))])
     place, further = "", []
     for place, text in cells:
         if why := reading.refuses(text):
@@ -130,7 +130,7 @@ def read_into(definitions: list[Statement], problems: list[Problem], file: File,
             sentence = f"{place} was not read: {error}"
         except SyntaxError as error:
             line = f" in line {error.lineno}" if error.lineno else ""
-            sentence = f"{place} has a syntax error{line}: {brief(error.msg)}."
+            sentence = f"{place} has a syntax error{line}: {printable_message(error.msg)}."
         except (ValueError, RecursionError, MemoryError):
             sentence = f"{place} is not code that Python can read."
         if reading.problems_left:
@@ -139,10 +139,11 @@ def read_into(definitions: list[Statement], problems: list[Problem], file: File,
         else:
             further.append(text[:LONGEST])
     if further:
-        sentence = f"{shown(file.name)} has errors in {len(further)} more {'cell' if len(further) == 1 else 'cells'}."
+        cells_text = "cell" if len(further) == 1 else "cells"
+        sentence = f"{printable_file_name(file.name)} has errors in {len(further)} more {cells_text}."
         problems.append(Problem(sentence, "\n".join(further)))
     if not place:
-        problems.append(Problem(f"{shown(file.name)} has no code cell."))
+        problems.append(Problem(f"{printable_file_name(file.name)} has no code cell."))
 
 
 # ---- files
@@ -186,7 +187,7 @@ def notebook_cells(file: File) -> Iterator[tuple[str, str]]:
     cells = cells_of(notebook)
     if cells is None:
         raise Unreadable("it is not a notebook (it has no cells).")
-    name = shown(file.name)
+    name = printable_file_name(file.name)
     for number, cell in enumerate(cells, 1):
         if isinstance(cell, dict) and cell.get("cell_type") == "code":
             source: Any = cell.get("source", cell.get("input", ""))
@@ -209,13 +210,13 @@ def cells_of(notebook: Any) -> list[Any] | None:
     return [cell for found in of_sheets if isinstance(found, list) for cell in found]
 
 
-def shown(name: str) -> str:
-    """A file name as messages show it."""
+def printable_file_name(name: str) -> str:
+    """A file name, shortened, safe to show."""
     return "".join(c if c.isprintable() and c not in "<>" else "?" for c in name)[-80:]
 
 
-def brief(text: str) -> str:
-    """What Python says of code, which may quote it, as messages show it."""
+def printable_message(text: str) -> str:
+    """A SyntaxError message, shortened, safe to show."""
     return "".join(c if c.isprintable() else "?" for c in text)[:200]
 
 
@@ -227,16 +228,16 @@ def definitions_in(place: str, text: str) -> list[Statement]:
     if len(text) > LONGEST:
         raise Unreadable(f"it has {len(text):,} characters, and at most {LONGEST:,} are read.")
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    read = remembered if len(text) <= SHORT else definitions_of
+    read = cached_definitions if len(text) <= SHORT else definitions_of
     return [replace(definition, place=place) for definition in read(text)]
 
 
 def definitions_of(text: str) -> tuple[Statement, ...]:
-    """The same, wherever the text is."""
+    """All definitions at the top level of a text, without their place."""
     longest = max(map(len, text.split("\n")))
     if longest > LONGEST_LINE:
         raise Unreadable(f"it has a line of {longest:,} characters, and at most {LONGEST_LINE:,} are read.")
-    found = tuple(statement for statement in statements(parsed(text)) if statement.defines)
+    found = tuple(statement for statement in statements(parse_cell(text)) if statement.defines)
     for statement in found:
         with suppress(RecursionError):
             symtable.symtable(
@@ -246,4 +247,4 @@ def definitions_of(text: str) -> tuple[Statement, ...]:
 
 
 # most cells of a class are as they were handed out: the same in every submission
-remembered = lru_cache(maxsize=1000)(definitions_of)
+cached_definitions = lru_cache(maxsize=1000)(definitions_of)

@@ -1,4 +1,4 @@
-"""The runner without walls: a submission runs in this process, for whoever trusts its author: a self-check.
+"""The runner without a sandbox: runs a submission in this process, for a self-check by its author.
 
 It runs what the sandbox runs (`proctor.inside.running`), with the same set-up, the same imports, the same probes and
 the same limits, so that both come to the same verdict.
@@ -15,9 +15,20 @@ import torch
 from torch import Tensor
 
 from proctor.forbid.replace import Blocker
-from proctor.inside.observe import Observation, describe
+from proctor.inside.observe import Observation, describe_exception
 from proctor.inside.rlimits import WAITS, memory_limit
-from proctor.inside.running import Draws, Flood, Job, Loaded, Output, Probes, captured, out_of_memory, room, run_job
+from proctor.inside.running import (
+    Draws,
+    Job,
+    LoadedCells,
+    Output,
+    OutputLimit,
+    Probes,
+    captured,
+    out_of_memory,
+    run_job,
+    submission_namespace,
+)
 from proctor.inside.time_limit import TimeLimit, time_limit
 from proctor.inside.warmup import stub_compiler
 from proctor.sandbox import Limits, Run, Stopped
@@ -26,7 +37,7 @@ LOOPS = "A check takes a moment. If a loop is running there, look at what should
 
 
 class InProcess:
-    """Where submissions of somebody who is trusted run.
+    """A runner for submissions of trusted authors, in this process.
 
     Args:
         probes: exercise -> probe -> function.
@@ -43,7 +54,7 @@ class InProcess:
 
     @contextmanager
     def session(self) -> Iterator[InProcess]:
-        """All runs are in this process, whoever they belong to."""
+        """This runner itself: all runs share one process."""
         yield self
 
     def run(self, job: Job, draws: Draws | None = None) -> Run:
@@ -59,7 +70,7 @@ class InProcess:
         inputs = {name: self.draws(name) for name in asked} if draws is None else draws
         output = Output(limits.kept_output, limits.output_bytes)
 
-        def loaded(found: Loaded) -> None:
+        def loaded(found: LoadedCells) -> None:
             run.defined, run.cell_errors = tuple(found.defined), dict(found.errors)
             run.notes, run.called = tuple(found.notes), found.called
 
@@ -72,17 +83,17 @@ class InProcess:
             run.outcomes.setdefault(running[0], {})[running[1]] = seen
 
         def stopped(reason: str, sentence: str, error: BaseException, advice: str = "") -> Stopped:
-            raised = describe(error, implementation=job.objects.get(running[0]))
+            raised = describe_exception(error, implementation=job.objects.get(running[0]))
             at = f", at {raised.where}" if raised.where else ""
             return Stopped(reason, f"{sentence}{at}.", running[0], running[1], raised.line, advice)
 
         began = time.process_time()
         try:
-            surroundings = captured(output) if job.objects else room(output, job.modules, job.inert)
+            surroundings = captured(output) if job.objects else submission_namespace(output, job.modules, job.inert)
             with surroundings as names, self._confined():
                 names = job.namespace if names is None else names
                 run_job(job, self.probes, inputs, self._blocker, names, loaded, begin, observed, interruptible=True)
-        except Flood as error:
+        except OutputLimit as error:
             run.stopped = stopped("output", f"The code printed more than {limits.output_bytes:,} characters", error)
         except TimeLimit as error:
             run.stopped = stopped("time", f"The code was still running after {limits.seconds:g} s", error, LOOPS)

@@ -11,7 +11,7 @@ from functools import partial
 from types import CodeType, FunctionType
 from typing import Any
 
-from proctor.inside.observe import file_of
+from proctor.inside.observe import source_file_of
 from proctor.marking.answers import Answers, Slice
 from proctor.marking.assignment import Assignment
 from proctor.marking.extraction import Source, definitions_in
@@ -34,7 +34,7 @@ class LiveAnswers(Answers):
         self.objects = {name: answer}
         self.withheld = assignment.withheld(name)
         self.namespace = namespace_of(answer, assignment.packages)
-        own = definitions_of(answer)
+        own = answer_definitions(answer)
         line = min((code.co_firstlineno for code in codes_of(answer)), default=0)
         around = [d for d in own if d.line <= line <= d.line + d.text.count("\n")]
         named = any(name in d.binds for d in around if line) or any(name in d.binds for d in own if not line)
@@ -60,15 +60,15 @@ class LiveAnswers(Answers):
         return Slice(found.definitions, found.modules, found.needs | used)
 
 
-def definitions_of(answer: Any) -> tuple[Statement, ...]:
-    """What the cell or file of an answer defines, if its text can be had.
+def answer_definitions(answer: Any) -> tuple[Statement, ...]:
+    """The definitions in the cell or file of an answer, if its text can be found.
 
     `inspect` finds no class of a notebook, but the lines of every cell are kept for tracebacks.
     """
     if not isinstance(answer, type):
         answer = next(functions_of(answer), answer)
     try:
-        text = "".join(linecache.getlines(file_of(answer))) or textwrap.dedent(inspect.getsource(answer))
+        text = "".join(linecache.getlines(source_file_of(answer))) or textwrap.dedent(inspect.getsource(answer))
         return tuple(definitions_in(PLACE, text))
     except (OSError, TypeError, SyntaxError, ValueError, RecursionError, MemoryError):
         return ()

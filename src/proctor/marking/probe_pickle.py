@@ -52,8 +52,8 @@ def dumps(exercises: Iterable[Exercise]) -> bytes:
             cloudpickle.unregister_pickle_by_value(module)
 
 
-class _Watched(pickle.Unpickler):
-    """Load as the sandbox would, and note every module that is asked for."""
+class _RecordingUnpickler(pickle.Unpickler):
+    """An unpickler that loads as the sandbox does, and records every module it imports."""
 
     def __init__(self, payload: bytes) -> None:
         super().__init__(io.BytesIO(payload))
@@ -73,12 +73,12 @@ class _Watched(pickle.Unpickler):
 
 def needs(exercise: Exercise) -> set[str]:
     """The modules that an exercise's probes import in the sandbox."""
-    watched = _Watched(dumps([exercise]))
+    watched = _RecordingUnpickler(dumps([exercise]))
     watched.load()
     return watched.asked
 
 
-def check(exercise: Exercise) -> None:
+def check_portable(exercise: Exercise) -> None:
     """Raise NotPortable if a probe would carry or import what the sandbox must not see."""
     foreign = sorted(m for m in needs(exercise) if m not in AT_HOME and m.split(".")[0] not in LIBRARIES)
     if foreign:

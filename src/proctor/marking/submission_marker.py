@@ -1,4 +1,4 @@
-"""One submission while it is marked: which answers run together, which run again, and what comes of it.
+"""The marking of one submission: which answers run together, which run again, and their results.
 
 All answers of a file run together. Five things lead to another run: answers that import parts of the course (each
 sheet may import other ones), code that was stopped (the answers behind it still get their turn), an answer that met a
@@ -22,7 +22,7 @@ from typing import Protocol
 from proctor.examining.diagnose import Examiner
 from proctor.examining.exercise import Question
 from proctor.examining.result import Result
-from proctor.examining.weights import Weigher
+from proctor.examining.weights import WeightsJudge
 from proctor.forbid import Family
 from proctor.forbid.scan import hidden_calls
 from proctor.inside.observe import Observation
@@ -35,7 +35,7 @@ from proctor.marking.extraction import extract_all
 from proctor.marking.live import LiveAnswers
 from proctor.marking.submissions import WEIGHTS, File
 from proctor.marking.verdicts import in_steps
-from proctor.marking.weighing import unasked, weigh
+from proctor.marking.weights_files import judge_weights, unasked_weights
 from proctor.sandbox import Limits, Run, Stopped
 
 # What one submission may use in all its runs together, in time limits of one answer: by answers that were stopped for
@@ -62,7 +62,7 @@ class Session(Protocol):
 
 
 class Runner(Protocol):
-    """Who runs answers: `proctor.sandbox.Sandbox`, or `proctor.marking.in_process.InProcess`."""
+    """A runner of answers: `proctor.sandbox.Sandbox`, or `proctor.marking.in_process.InProcess`."""
 
     limits: Limits
 
@@ -70,17 +70,17 @@ class Runner(Protocol):
 
 
 @dataclass(frozen=True)
-class Circumstances:
-    """With what an answer ran: its file, what it could import, and which parts were the reference's."""
+class RunContext:
+    """The context an answer ran in: its file, the modules it could import, the parts that were the reference's."""
 
-    file: int
-    modules: Modules = field(default_factory=dict)
-    parts: Modules = field(default_factory=dict)
+    file: int  # index of the file that the answer is from
+    modules: Modules = field(default_factory=dict)  # full name -> text of modules that it could import
+    parts: Modules = field(default_factory=dict)  # names that were the reference's -> their module
 
 
 @dataclass
 class Spent:
-    """Seconds that a submission has used.
+    """Seconds used by a submission.
 
     Args:
         stopped: processor time of answers that were stopped for it.
@@ -103,11 +103,12 @@ class SubmissionMarker:
     examiners: Mapping[str, Examiner]
     runner: Runner
     answers: Answers
-    results: dict[str, Result] = field(default_factory=dict)
+    results: dict[str, Result] = field(default_factory=dict)  # exercise -> its result so far
     file_of: dict[str, int] = field(default_factory=dict)  # exercise -> the file that answers it
-    slices: dict[tuple[int, tuple[str, ...]], Slice] = field(default_factory=dict)
-    locator: Locator | None = None
-    seen: dict[str, tuple[Circumstances, Mapping[str, Observation]]] = field(default_factory=dict)
+    slices: dict[tuple[int, tuple[str, ...]], Slice] = field(default_factory=dict)  # cache of `slice`
+    locator: Locator | None = None  # searches for the lines of mistakes without a name, if given
+    # exercise -> how it ran, and its observations
+    seen: dict[str, tuple[RunContext, Mapping[str, Observation]]] = field(default_factory=dict)
     spent: Spent = field(default_factory=Spent)
     session: Session = field(init=False)
 
@@ -128,10 +129,10 @@ class SubmissionMarker:
             alone = [
                 n for n in self._answered_in(file) if not any(self.slice(file, n).imports(name) for name in course)
             ]
-            self._run_together(Circumstances(file), alone)
+            self._run_together(RunContext(file), alone)
             for sheet in self.assignment.sheets:
                 names = [n for n in self._answered_in(file, sheet) if n not in alone]
-                self._run_together(Circumstances(file, sheet.modules), names)
+                self._run_together(RunContext(file, sheet.modules), names)
         for sheet in self.assignment.sheets:
             for file in sorted(set(self.file_of.values())):
                 self._run_with_reference_parts(sheet, file)
@@ -156,34 +157,35 @@ class SubmissionMarker:
 
     # ---- what runs together
 
-    def _run_together(self, given: Circumstances, names: Sequence[str]) -> None:
+    def _run_together(self, context: RunContext, names: Sequence[str]) -> None:
         """Mark answers of one file together, but for those that build on one that was stopped."""
         left = self._by_what_they_forbid(names)
-        while left := [name for name in left if not self._builds_on_a_stop(given, name)]:
-            run = self._run(given, left)
+        while left := [name for name in left if not self._builds_on_a_stop(context, name)]:
+            run = self._run(context, left)
             stopped = run.stopped
             # while loading: only one of them may be to blame, or may not call what another may
             if len(left) > 1 and (run.called or (stopped is not None and not stopped.exercise)):
                 for name in left:
-                    self._run_together(given, [name])
+                    self._run_together(context, [name])
                 return
             if stopped is None:
                 for name in left:
-                    self._judge(name, given, run, run.seconds / len(left))
+                    self._judge(name, context, run, run.seconds / len(left))
                 return
             to_blame = stopped.exercise if stopped.exercise in left else left[0]
             finished = left[: left.index(to_blame)]
             for name in finished:
-                self._judge(name, given, run, 0.0)
+                self._judge(name, context, run, 0.0)
             if finished and stopped.reason in SHARED:
-                self._run_together(given, [to_blame])
+                self._run_together(context, [to_blame])
             else:
                 self.spent.stopped += run.seconds if stopped.reason == "time" else 0.0
-                self._judge(to_blame, given, run, run.seconds, stopped)
+                self._judge(to_blame, context, run, run.seconds, stopped)
             left = left[len(finished) + 1 :]
 
     def _by_what_they_forbid(self, names: Sequence[str]) -> list[str]:
-        """Those that forbid the same beside each other: taking something away costs as much as a few probes."""
+        """The names sorted so that those with the same forbidden families are neighbours: blocking a family takes as
+        long as a few probes."""
         groups: dict[tuple[Family, ...], list[str]] = {}
         for name in names:
             groups.setdefault(self.examiners[name].exercise.forbid, []).append(name)
@@ -206,7 +208,7 @@ class SubmissionMarker:
             first = {name: self.results.pop(name) for name in again if name in self.results}
             seen = dict(self.seen)
             modules = {**sheet.modules, sheet.module: sheet.reference_before(again[0])}
-            self._run_together(Circumstances(file, modules, parts), again)
+            self._run_together(RunContext(file, modules, parts), again)
             for name, result in first.items():
                 if name not in self.results or self.results[name].score < result.score:
                     self.results[name] = result
@@ -233,16 +235,16 @@ class SubmissionMarker:
             return self.answers.binds(file, part) and not withheld
         return self.file_of.get(part) == file and part in self.results and self.results[part].state == "passed"
 
-    def _builds_on_a_stop(self, given: Circumstances, name: str) -> bool:
+    def _builds_on_a_stop(self, context: RunContext, name: str) -> bool:
         """Does an answer use an earlier one of its file that never comes back?"""
-        used = self.slice(given.file, name).needs - given.parts.keys()
+        used = self.slice(context.file, name).needs - context.parts.keys()
         order = list(self.examiners)
         stopped = [part for part in used if part in self.results and self.results[part].state == "stopped"]
-        return any(self.answers.makes(given.file, p) and order.index(p) < order.index(name) for p in stopped)
+        return any(self.answers.makes(context.file, p) and order.index(p) < order.index(name) for p in stopped)
 
     def _run(
         self,
-        given: Circumstances,
+        context: RunContext,
         names: Sequence[str],
         draws: Draws | None = None,
         probes: Mapping[str, Sequence[str]] | None = None,
@@ -250,40 +252,40 @@ class SubmissionMarker:
         if self.spent.all(self.runner.limits.seconds):
             return Run(stopped=Stopped("time", NOT_TRIED))
         began = monotonic()
-        run = self.session.run(self.job(given, names, probes), draws)
+        run = self.session.run(self.job(context, names, probes), draws)
         self.spent.by_clock += monotonic() - began
         return run
 
-    def job(self, given: Circumstances, names: Sequence[str], probes: Mapping[str, Sequence[str]] | None = None) -> Job:
-        """All that runs when these answers do.
+    def job(self, context: RunContext, names: Sequence[str], probes: Mapping[str, Sequence[str]] | None = None) -> Job:
+        """The job that runs these answers.
 
         Args:
             probes: exercise -> those that are asked for, if not all.
         """
         if not isinstance(self.answers, LiveAnswers):
-            return self.job_of_text(given, names, probes)
+            return self.job_of_text(context, names, probes)
         return Job(
             exercises=probes or self._all_probes(names),
             forbid={name: self.examiners[name].exercise.forbid for name in names},
-            stand_ins=given.parts,
+            stand_ins=context.parts,
             objects=self.answers.objects,
             namespace=self.answers.namespace,
             withheld=self.answers.withheld,
         )
 
     def job_of_text(
-        self, given: Circumstances, names: Sequence[str], probes: Mapping[str, Sequence[str]] | None = None
+        self, context: RunContext, names: Sequence[str], probes: Mapping[str, Sequence[str]] | None = None
     ) -> Job:
-        """The same for answers as text, which those that are objects have as well."""
-        slice_ = self.slice(given.file, *names)
+        """The job for answers as text, which answers that are objects have as well."""
+        slice_ = self.slice(context.file, *names)
         return Job(
             cells=[Cell("setup", self.assignment.setup), *slice_.cells()],
             exercises=probes or self._all_probes(names),
             forbid={name: self.examiners[name].exercise.forbid for name in names},
-            modules={**self.assignment.modules, **self._their_modules(slice_), **given.modules},
+            modules={**self.assignment.modules, **self._their_modules(slice_), **context.modules},
             inert=self.assignment.inert,
-            stand_ins=given.parts,
-            holds_reference=bool(given.modules),
+            stand_ins=context.parts,
+            holds_reference=bool(context.modules),
         )
 
     def _all_probes(self, names: Sequence[str]) -> dict[str, list[str]]:
@@ -297,42 +299,42 @@ class SubmissionMarker:
     def _confirm(self) -> None:
         """Run answers whose mistake was recognised on other inputs: it is named only if it is the same there."""
         groups: dict[int, list[str]] = {}
-        for name, (given, _) in self.seen.items():
+        for name, (context, _) in self.seen.items():
             if self.results[name].misconceptions:
-                groups.setdefault(id(given), []).append(name)
+                groups.setdefault(id(context), []).append(name)
         for names in groups.values():
-            given = self.seen[names[0]][0]
+            context = self.seen[names[0]][0]
             draws = {name: self.examiners[name].other_inputs.draws for name in names}
-            probes = {name: self.examiners[name].confirming(self.results[name]) for name in names}
-            run = self._run(given, names, draws, probes=probes)
+            probes = {name: self.examiners[name].probes_to_confirm(self.results[name]) for name in names}
+            run = self._run(context, names, draws, probes=probes)
             for name in names:
                 seen, again = self.seen[name][1], run.outcomes.get(name, {})
                 self.results[name] = self.examiners[name].verdict(seen, self.results[name].seconds, again)
 
     # ---- what comes of it
 
-    def _judge(self, name: str, given: Circumstances, run: Run, seconds: float, stopped: Stopped | None = None) -> None:
+    def _judge(self, name: str, context: RunContext, run: Run, seconds: float, stopped: Stopped | None = None) -> None:
         """Turn what was seen of one exercise into its result."""
         seconds = in_steps(seconds, self.runner.limits.seconds)
         self.seen.pop(name, None)
         try:
-            self.results[name] = self._verdict(name, given, run, seconds, stopped)
+            self.results[name] = self._verdict(name, context, run, seconds, stopped)
         except Exception as error:  # ours, not theirs: theirs is in the observations
             self.results[name] = verdicts.fault(self.examiners[name], error, seconds)
 
-    def _verdict(self, name: str, given: Circumstances, run: Run, seconds: float, stopped: Stopped | None) -> Result:
+    def _verdict(self, name: str, context: RunContext, run: Run, seconds: float, stopped: Stopped | None) -> Result:
         examiner = self.examiners[name]
         seen: Mapping[str, Observation] = run.outcomes.get(name, {})
-        slice_ = self.slice(given.file, name)
+        slice_ = self.slice(context.file, name)
         called = (*run.called, *hidden_calls(slice_.definitions, examiner.exercise.forbid))
         if stopped is None and name not in run.defined and not called:
             return verdicts.undefined(examiner, slice_, run, seconds)
         if called:
             seen = {probe: replace(o, called=(*o.called, *called)) for probe, o in seen.items()}
             seen = seen or {"while loading": Observation(None, called=called)}
-        result = examiner.verdict(seen, seconds, begun=self._begun(name, given.file))
+        result = examiner.verdict(seen, seconds, begun=self._begun(name, context.file))
         if stopped is None or result.state == "passed":
-            self.seen[name] = given, seen
+            self.seen[name] = context, seen
             return result
         return verdicts.stopped(examiner, result, stopped, seen)
 
@@ -342,7 +344,7 @@ class SubmissionMarker:
 
 
 class Locator(Protocol):
-    """Who looks for the line of mistakes that have no name: `proctor.marking.locating.Locating`."""
+    """The search for lines of mistakes that have no name: `proctor.marking.line_search.LineSearch`."""
 
     def locate(self, marker: SubmissionMarker) -> None: ...
 
@@ -353,15 +355,19 @@ def mark_submission(
     runner: Runner,
     files: Sequence[File],
     locator: Locator | None = None,
-    weighers: Mapping[str, Weigher] | None = None,
+    weights_judges: Mapping[str, WeightsJudge] | None = None,
 ) -> tuple[list[Result], list[str], str]:
     """The results of one submission in the assignment's order, notes on unread files, the code of the answers."""
     answers = Answers(extract_all([file for file in files if file.suffix != WEIGHTS]))
     marker = SubmissionMarker(assignment, examiners, runner, answers, locator=locator)
     marker.mark()
-    weighed = {name: weigh(weigher, files) for name, weigher in (weighers or {}).items()}
-    results = [{**marker.results, **weighed}[exercise.name] for exercise in assignment.exercises]
-    notes = [problem.sentence for problem in answers.problems] + unasked(files, list((weighers or {}).values()))
+    weights_results = {
+        name: judge_weights(weights_judge, files) for name, weights_judge in (weights_judges or {}).items()
+    }
+    results = [{**marker.results, **weights_results}[exercise.name] for exercise in assignment.exercises]
+    notes = [problem.sentence for problem in answers.problems] + unasked_weights(
+        files, list((weights_judges or {}).values())
+    )
     if not files:
         notes.append("There is no notebook and no .py file in this submission.")
     return results, notes, marker.code()

@@ -1,4 +1,4 @@
-"""Who handed in what. A class is a folder with one folder or file per student; links are never followed out of it.
+"""The submissions of a class: a folder with one folder or file per student. Links are never followed out of it.
 
 A file that cannot be taken (too large, a link, unreadable) is kept as a problem in words, which ends up in its
 student's feedback. Nothing here depends on what is inside a file, and nothing raises because of it.
@@ -42,13 +42,13 @@ class File:
 
 @dataclass(frozen=True)
 class Submission:
-    """What one student handed in: folders and files, not read yet."""
+    """The submission of one student: folders and files, not read yet."""
 
     student: str
-    places: tuple[Path, ...]
+    places: tuple[Path, ...]  # its folders and files
 
     def load(self) -> list[File]:
-        """Read it, in the order of names, as far as there is room."""
+        """Read the files in the order of names, up to the size limit."""
         from proctor.marking.archives import members  # which reads by the rules of this file
 
         unread: list[File] = []
@@ -56,17 +56,17 @@ class Submission:
             ((name, path) for place in self.places for name, path in walk(place, unread)),
             key=lambda pair: in_order(pair[0]),
         )
-        files, left_out, room = [], [], MOST_BYTES
+        files, left_out, bytes_left = [], [], MOST_BYTES
         for name, path in found[:MOST_FILES]:
-            file = read_if_it_fits(name, path, room)
+            file = read_if_it_fits(name, path, bytes_left)
             if file is None:
                 left_out.append(name)
                 continue
-            inside = members(file, room) if file.suffix == ".zip" and not file.problem else [file]
+            inside = members(file, bytes_left) if file.suffix == ".zip" and not file.problem else [file]
             files += inside
-            room -= sum(len(one.content) for one in inside)
+            bytes_left -= sum(len(one.content) for one in inside)
         if left_out:
-            problem = f"{listed(left_out)} {'was' if len(left_out) == 1 else 'were'} not read"
+            problem = f"{joined_names(left_out)} {'was' if len(left_out) == 1 else 'were'} not read"
             problem += f": the files of one student may have {MOST_BYTES // MB} MB together."
             files.append(File(left_out[0], problem=problem))
         if len(found) > MOST_FILES:
@@ -80,7 +80,7 @@ class Class:
     """All submissions in the order of names, and what was not taken for one."""
 
     submissions: list[Submission] = field(default_factory=list)
-    ignored: list[str] = field(default_factory=list)
+    ignored: list[str] = field(default_factory=list)  # names of files and folders that are no submission
 
 
 def collect(root: Path, but: Path | None = None) -> Class:
@@ -88,7 +88,7 @@ def collect(root: Path, but: Path | None = None) -> Class:
 
     Args:
         root: the folder of the class.
-        but: a folder in it that is nobody's, such as the one that results go to.
+        but: a folder in it that belongs to no student, such as the one for results.
     """
     places: dict[str, list[Path]] = {}
     ignored: list[str] = []
@@ -110,7 +110,7 @@ def collect(root: Path, but: Path | None = None) -> Class:
 
 
 def walk(place: Path, unread: list[File]) -> Iterator[tuple[str, Path]]:
-    """What a place holds to be read, as (name, path). Folders that cannot be read are added to `unread`."""
+    """The files to read at a place, as (name, path). Folders that cannot be read are added to `unread`."""
 
     def note(error: OSError) -> None:
         name = legible(Path(error.filename).relative_to(place.parent).as_posix())
@@ -128,15 +128,15 @@ def walk(place: Path, unread: list[File]) -> Iterator[tuple[str, Path]]:
                 yield legible(path.relative_to(place).as_posix()), path
 
 
-def read(name: str, path: Path) -> File:
-    """The content of a regular file of bearable size."""
+def read_submitted_file(name: str, path: Path) -> File:
+    """The content of a regular file of acceptable size."""
     file = read_if_it_fits(name, path, LARGEST[suffix(name)])
     assert file is not None  # what is larger than that has its own sentence
     return file
 
 
-def read_if_it_fits(name: str, path: Path, room: int) -> File | None:
-    """The same, if it has at most `room` bytes; else None."""
+def read_if_it_fits(name: str, path: Path, bytes_left: int) -> File | None:
+    """The content of a file of at most `bytes_left` bytes; else None."""
     most = LARGEST[suffix(name)]
     try:
         # a link, a pipe or a device may wait under an innocent name
@@ -151,16 +151,16 @@ def read_if_it_fits(name: str, path: Path, room: int) -> File | None:
         if status.st_size > most:
             size = f"{math.ceil(status.st_size / MB):,} MB"
             return File(name, problem=f"{name} has {size}; at most {most // MB} MB are read.")
-        if status.st_size > room:
+        if status.st_size > bytes_left:
             return None
         try:
-            content = file.read(min(most, room))
+            content = file.read(min(most, bytes_left))
         except OSError as error:
             return File(name, problem=f"{name} could not be read ({error.strerror}).")
     return File(name, content) if content.strip() else File(name, problem=f"{name} is empty.")
 
 
-def listed(names: list[str], most: int = 3) -> str:
+def joined_names(names: list[str], most: int = 3) -> str:
     """`a, b and c`, or `a, b, c and 5 more`."""
     if len(names) == 1:
         return names[0]
@@ -170,7 +170,7 @@ def listed(names: list[str], most: int = 3) -> str:
 
 
 def digest(files: list[File]) -> str:
-    """The same for the same submission, and only for it."""
+    """A hash of a submission's files."""
     total = hashlib.sha256()
     for file in files:
         for part in (file.name.encode(), file.content, file.problem.encode()):
@@ -183,20 +183,20 @@ def suffix(name: str) -> str:
 
 
 def skipped(name: str) -> bool:
-    """Left behind by an editor or a system: nobody's work."""
+    """Is this a file that an editor or a system left behind?"""
     return name.startswith(".") or name in NOT_WORK
 
 
 def legible(name: str) -> str:
     """A file name as text that shows all that it has; two names never become one.
 
-    Bytes that are not UTF-8 become `\\xff`, characters that nobody sees, or that turn the direction of writing round,
+    Bytes that are not UTF-8 become `\\xff`, invisible characters, or that turn the direction of writing round,
     `\\u202e`, and a backslash becomes two. All else stays as it is.
     """
-    return "".join(map(shown, os.fsencode(name).decode("utf-8", "surrogateescape")))
+    return "".join(map(visible_character, os.fsencode(name).decode("utf-8", "surrogateescape")))
 
 
-def shown(character: str) -> str:
+def visible_character(character: str) -> str:
     """One character of a name, as `legible` shows it."""
     if character == "\\":
         return "\\\\"

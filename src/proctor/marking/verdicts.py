@@ -15,7 +15,7 @@ from proctor.sandbox import Run, Stopped
 
 
 def absent(examiner: Examiner, problems: Sequence[Problem]) -> Result:
-    """No readable file defines it.
+    """The result of an exercise that no readable file defines.
 
     Args:
         problems: what could not be read of the submission.
@@ -23,11 +23,11 @@ def absent(examiner: Examiner, problems: Sequence[Problem]) -> Result:
     spoiled = [problem.sentence for problem in problems if problem.mentions(examiner.exercise.name)]
     if spoiled:
         return unseen(examiner, "stopped", Explanation(" ".join(spoiled)))
-    return unseen(examiner, "not_started")  # a file that could not be read is told once, beside the results
+    return unseen(examiner, "not_started")  # an unreadable file is reported once, beside the results
 
 
 def undefined(examiner: Examiner, slice_: Slice, run: Run, seconds: float) -> Result:
-    """A file has it, but running its definition left nothing that can be called."""
+    """The result of an exercise whose definition ran and left nothing callable."""
     name = examiner.exercise.name
     failed = [cell.label for cell in slice_.cells() if cell.label in run.cell_errors]
     if not failed:
@@ -39,7 +39,7 @@ def undefined(examiner: Examiner, slice_: Slice, run: Run, seconds: float) -> Re
 
 
 def stopped(examiner: Examiner, result: Result, stop: Stopped, seen: Mapping[str, Observation]) -> Result:
-    """It was ended before all probes had seen it.
+    """The result of an answer that was ended before all probes had run.
 
     Args:
         result: what comes of those that had.
@@ -60,7 +60,7 @@ def stopped(examiner: Examiner, result: Result, stop: Stopped, seen: Mapping[str
 
 
 def fault(examiner: Examiner, error: Exception, seconds: float) -> Result:
-    """We failed, not the student."""
+    """The result of an answer where the grader failed, not the student."""
     why = Explanation(f"The check itself failed ({type(error).__name__}: {error}). This is our fault, not yours.")
     exercise = examiner.exercise
     return Result(exercise.name, "fault", 0.0, 0, len(exercise.counted()), explanations=(why,), seconds=seconds)

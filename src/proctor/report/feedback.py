@@ -1,4 +1,4 @@
-"""What one student reads: the same cards as in the notebook, on one page that needs nothing else and prints well."""
+"""The feedback page of one student: the same cards as in the notebook, on one self-contained page that prints well."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ NOTES = 8  # that are shown at once
 
 
 @dataclass(frozen=True)
-class Answer:
+class AnswerCard:
     """One card and what it earned, on the page and as a number."""
 
-    shown: Markup
-    earned: float
+    shown: Markup  # the card as HTML
+    earned: float  # points
 
 
 @dataclass(frozen=True)
-class Section:
+class FeedbackSection:
     """A sheet that the student has begun."""
 
     title: str
-    answers: list[Answer]
-    not_started: list[str]
-    passed: int
-    total: int
-    points: float
+    answers: list[AnswerCard]
+    not_started: list[str]  # names of exercises
+    passed: int  # number of exercises
+    total: int  # number of exercises
+    points: float  # earned
 
 
-def page(assignment: Assignment, marked: GradedSubmission) -> str:
+def feedback_page(assignment: Assignment, marked: GradedSubmission) -> str:
     """The feedback page of one student."""
     results = {result.exercise: result for result in marked.results}
     sections, untouched = [], []
@@ -50,7 +50,7 @@ def page(assignment: Assignment, marked: GradedSubmission) -> str:
         passed = sum(r.state == "passed" for _, r in graded)
         if answers:
             points = sum(exercise.points for exercise in sheet.exercises)
-            sections.append(Section(sheet.title, answers, missing, passed, len(graded), points))
+            sections.append(FeedbackSection(sheet.title, answers, missing, passed, len(graded), points))
         else:
             untouched.append(sheet.title)
     return render(
@@ -69,10 +69,10 @@ def page(assignment: Assignment, marked: GradedSubmission) -> str:
 
 
 @lru_cache(maxsize=1000)  # most of a class is right, or makes one of a few mistakes
-def answer(result: Result, points: float) -> Answer:
+def answer(result: Result, points: float) -> AnswerCard:
     earned = points_of(result, points)
     markup = render("answer.html", card=Markup(card(result, style=False)), earned=earned, points=points)
-    return Answer(Markup(markup), earned)
+    return AnswerCard(Markup(markup), earned)
 
 
 def page_name(student: str) -> str:

@@ -12,7 +12,7 @@ from html import escape
 import torch
 from torch import Tensor
 
-from proctor.examining.compare import Compared
+from proctor.examining.compare import ComparableTensor
 
 CELL = 14  # pixels
 MOST = 16  # rows and columns
@@ -24,7 +24,7 @@ def heat_maps(name: str, yours: Tensor, expected: Tensor) -> str:
     same = yours.shape == expected.shape
     if not expected.numel() or not yours.numel() or (expected.numel() == 1 and yours.numel() == 1):
         return ""
-    wrong = torch.from_numpy(Compared(expected).errors(Compared(yours)) > 1.0) if same else None
+    wrong = torch.from_numpy(ComparableTensor(expected).errors(ComparableTensor(yours)) > 1.0) if same else None
     place = worst(wrong) if wrong is not None else ()
     pictures = []
     finite = torch.cat([t.double().flatten() for t in (yours, expected)])
@@ -88,7 +88,7 @@ def picture(title: str, matrix: Tensor, scale: float, wrong: Tensor | None = Non
 
 
 def colour(value: float, scale: float) -> str:
-    """From blue over near white to orange."""
+    """A colour from blue over near white to orange."""
     if not math.isfinite(value):
         return "#dddddd"
     share = max(-1.0, min(1.0, value / scale))

@@ -17,12 +17,12 @@ from proctor.report.heatmap import heat_maps
 
 STYLE = (Path(__file__).parent / "card.css").read_text(encoding="utf-8")
 
-# A state is never told by colour alone.
+# A state is never shown by colour alone.
 SIGNS: dict[State, str] = {"passed": "✓", "not_yet": "○", "not_started": "–", "stopped": "!", "fault": "?"}
 
 
 def card(result: Result, style: bool = True) -> str:
-    """One card. A page of many cards puts STYLE into its head and asks for cards without."""
+    """One card. A page of many cards puts STYLE into its head and renders cards without it."""
     name, _, verdict = result.headline.partition(": ")
     state, _, count = verdict.partition(" (")
     parts = [

@@ -1,4 +1,4 @@
-"""What the instructor reads: the class at a glance, and what to talk about tomorrow."""
+"""The summary page for the instructor: the class at a glance, and topics for the next lecture."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ IN_BARS: tuple[State, ...] = ("passed", "not_yet", "stopped", "fault", "not_star
 
 
 @dataclass(frozen=True)
-class Section:
-    """A sheet that somebody has begun."""
+class SummarySection:
+    """A sheet that at least one student has begun."""
 
     title: str
     rows: list[Row]
 
 
-def page(tally: Tally) -> str:
+def summary_page(tally: Tally) -> str:
     """The summary page of a class."""
     begun = tally.begun()
-    sections = [Section(sheet.title, [tally.rows[e.name] for e in sheet.exercises]) for sheet in begun]
+    sections = [SummarySection(sheet.title, [tally.rows[e.name] for e in sheet.exercises]) for sheet in begun]
     untouched = [sheet.title for sheet in tally.assignment.sheets if sheet not in begun]
     totals = sorted(standing.total for standing in tally.standings)
     mistakes = tally.mistakes()

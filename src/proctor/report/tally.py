@@ -13,7 +13,7 @@ from proctor.marking.assignment import Assignment, ExerciseSheet
 
 @dataclass(frozen=True)
 class Example:
-    """Where a mistake can be seen."""
+    """An example of a mistake: a student and the evidence."""
 
     student: str
     evidence: str
@@ -21,7 +21,7 @@ class Example:
 
 @dataclass
 class Mistake:
-    """A misconception that somebody had, alone or together with another."""
+    """A misconception that occurred in the class, alone or together with another."""
 
     exercise: str
     name: str
@@ -42,8 +42,8 @@ class Stop:
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a mistake without a name is in one answer; `new` is the edit that repairs it, if one was found."""
+class MistakeLocation:
+    """The location of a mistake without a name in one answer; `new` is the edit that repairs it, if one was found."""
 
     student: str
     line: int | None
@@ -58,7 +58,7 @@ class Unnamed:
     exercise: str
     by: str
     kind: str
-    places: list[Place] = field(default_factory=list)
+    places: list[MistakeLocation] = field(default_factory=list)
 
     @property
     def count(self) -> int:
@@ -71,12 +71,12 @@ class Row:
 
     name: str
     points: float
-    states: Counter[State] = field(default_factory=Counter)
-    score: float = 0.0
+    states: Counter[State] = field(default_factory=Counter)  # how many answers are in each state
+    score: float = 0.0  # sum over the class
     mistakes: dict[str, Mistake] = field(default_factory=dict)
-    stops: dict[str, Stop] = field(default_factory=dict)
-    unnamed: dict[tuple[str, str], Unnamed] = field(default_factory=dict)
-    unexplained: int = 0
+    stops: dict[str, Stop] = field(default_factory=dict)  # reason -> its count
+    unnamed: dict[tuple[str, str], Unnamed] = field(default_factory=dict)  # (by, kind) -> mistakes without a name
+    unexplained: int = 0  # number of answers without any explanation
     unexplained_example: Example | None = None
 
     def add(self, student: str, result: Result) -> None:
@@ -92,7 +92,7 @@ class Row:
         elif result.located is not None:
             found = result.located
             group = self.unnamed.setdefault((found.by, found.kind), Unnamed(self.name, found.by, found.kind))
-            group.places.append(Place(student, result.line, found.old, found.new))
+            group.places.append(MistakeLocation(student, result.line, found.old, found.new))
         elif result.state == "not_yet":
             self.unexplained += 1
             self.unexplained_example = self.unexplained_example or example
@@ -121,9 +121,9 @@ class Standing:
     """One student in one line."""
 
     student: str
-    total: float
-    passed: int
-    started: int
+    total: float  # points
+    passed: int  # number of exercises
+    started: int  # number of exercises
 
 
 class Tally:
@@ -148,12 +148,12 @@ class Tally:
         self.code.add(marked.student, marked.code)
 
     def begun(self) -> list[ExerciseSheet]:
-        """The sheets of which somebody has begun an exercise."""
+        """The sheets with an exercise that at least one student has begun."""
         return [s for s in self.assignment.sheets if any(self.rows[e.name].started for e in s.exercises)]
 
     @property
     def points(self) -> float:
-        """What can be earned in the sheets that somebody has begun."""
+        """The points that can be earned in the sheets that were begun."""
         return sum(exercise.points for sheet in self.begun() for exercise in sheet.exercises)
 
     def mistakes(self) -> list[Mistake]:
@@ -167,7 +167,7 @@ class Tally:
         return sorted((group for row in self.rows.values() for group in row.unnamed.values()), key=lambda g: -g.count)
 
     def stops(self) -> list[Stop]:
-        """Why answers were stopped, most common first."""
+        """The reasons why answers were stopped, most common first."""
         return sorted((stop for row in self.rows.values() for stop in row.stops.values()), key=lambda s: -s.count)
 
     def states(self) -> Counter[State]:
@@ -177,7 +177,7 @@ class Tally:
         return total
 
     def histogram(self, bins: int = 10) -> list[int]:
-        """How many students have a total in each tenth of the points; the best total counts to the last."""
+        """Number of students with a total in each tenth of the points; the best total counts to the last."""
         counts = [0] * bins
         most = self.points or 1.0
         for standing in self.standings:
@@ -186,5 +186,5 @@ class Tally:
 
 
 def points_of(result: Result, points: float) -> float:
-    """What a result earns, as it stands in the gradebook."""
+    """The points that a result earns, as in the gradebook."""
     return round(result.score * points, 4)

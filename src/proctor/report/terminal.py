@@ -11,17 +11,17 @@ from proctor.examining.result import Result, State
 COLOURS: dict[State, str] = {"passed": "32", "not_yet": "33", "not_started": "90", "stopped": "31", "fault": "35"}
 
 
-def text(result: Result, colour: bool = False) -> str:
-    """The result's message, its headline in the colour of its state if asked."""
+def terminal_text(result: Result, colour: bool = False) -> str:
+    """The result's message, with its headline in the colour of its state on request."""
     first, *rest = result.message.split("\n")
     if colour:
         first = f"\x1b[1;{COLOURS[result.state]}m{first}\x1b[0m"
     if result.printed and result.state != "passed":
-        rest += ["Your code printed:", *(f"  {line}" for line in shortened(result.printed))]
+        rest += ["Your code printed:", *(f"  {line}" for line in first_lines(result.printed))]
     return "\n".join([first, *rest])
 
 
-def shortened(printed: str, most: int = 20) -> list[str]:
+def first_lines(printed: str, most: int = 20) -> list[str]:
     """The first lines of what was printed."""
     lines = printed.rstrip("\n").splitlines()
     return lines if len(lines) <= most else [*lines[:most], f"… and {len(lines) - most} more lines"]

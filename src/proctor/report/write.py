@@ -18,10 +18,10 @@ from functools import lru_cache
 from pathlib import Path
 
 from proctor.examining.result import Result
-from proctor.grading.journal import GradedSubmission, write
+from proctor.grading.journal import GradedSubmission, write_atomically
 from proctor.marking.assignment import Assignment
 from proctor.report import feedback, summary
-from proctor.report.lms.results import number, words
+from proctor.report.lms.results import points_text, spreadsheet_text
 from proctor.report.tally import Tally, points_of
 
 
@@ -43,15 +43,15 @@ def write_reports(out: Path, assignment: Assignment, students: Iterable[GradedSu
             tally.add(marked)
             results.writelines(line(marked.student, result) for result in marked.results)
             earned = [points_of(result, points[result.exercise]) for result in marked.results]
-            rows.writerow([words(marked.student), *map(number, earned), number(sum(earned))])
-            page = feedback.page(assignment, marked).encode("utf-8", "backslashreplace")
+            rows.writerow([spreadsheet_text(marked.student), *map(points_text, earned), points_text(sum(earned))])
+            page = feedback.feedback_page(assignment, marked).encode("utf-8", "backslashreplace")
             (pages / feedback.page_name(marked.student)).write_bytes(page)  # they become visible together
     if (out / "feedback").exists():
         shutil.rmtree(out / "feedback")
     pages.replace(out / "feedback")
     table.replace(out / "grades.csv")
-    write(out / "summary.html", summary.page(tally))
-    write(out / "unnamed.json", unnamed(tally))
+    write_atomically(out / "summary.html", summary.summary_page(tally))
+    write_atomically(out / "unnamed.json", unnamed(tally))
     lines.replace(out / "results.jsonl")
     return tally
 
@@ -69,7 +69,7 @@ def line(student: str, result: Result) -> str:
 
 @lru_cache(maxsize=1000)  # most of a class is right, or makes one of a few mistakes
 def fields(result: Result) -> str:
-    """What comes behind the student in a line."""
+    """The part of a results.jsonl line after the student."""
     return to_json(result.row("")).removeprefix('{"student": "", ')
 
 

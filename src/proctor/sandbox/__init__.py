@@ -1,4 +1,4 @@
-"""Where student code runs. This note is for those who maintain it: what is promised, by what, and where that ends.
+"""The sandbox in which student code runs. This note is for its maintainers: what is promised, by what, and its limits.
 
 The shape. A trusted process (`sandbox`) holds exercises, references, salt, comparison. It starts a *zygote* behind
 walls (`launch`, `tiers`): an interpreter with torch, the probes' code, their inputs, and a harness, sent in as text
@@ -54,7 +54,7 @@ from typing import TYPE_CHECKING, Any
 
 from proctor.inside.rlimits import Limits
 from proctor.sandbox.launch import Fault
-from proctor.sandbox.tiers import TIERS, Refused, choose, describe
+from proctor.sandbox.tiers import TIERS, Refused, choose, describe_tiers
 
 if TYPE_CHECKING:
     from proctor.sandbox.run import Run, Stopped
@@ -69,7 +69,7 @@ __all__ = [
     "Sandbox",
     "Stopped",
     "choose",
-    "describe",
+    "describe_tiers",
 ]
 HOMES = {"Run": "run", "Stopped": "run", "Sandbox": "sandbox"}
 

@@ -3,9 +3,9 @@
 Guarantees: it gets an empty environment, one descriptor, and text over that descriptor; it ends when this process ends
 (it follows the thread that started it, so a thread of ours that never ends does the starting).
 
-A zygote is begun, then given its stock. It loads torch in between, and may be begun before there is a stock: a *spare*,
-which loads torch while this process loads its own. For one submission that is the difference between loading it once
-and twice. Nothing here needs torch for that reason.
+A zygote is started, then sent its payload. It loads torch in between, and may be started before there is a payload: a
+*spare*, which loads torch while this process loads its own. For one submission that is the difference between loading
+it once and twice. Nothing here needs torch for that reason.
 """
 
 from __future__ import annotations
@@ -59,17 +59,17 @@ class Fault(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Stock:
-    """What a zygote has before any submission comes; `Sandbox` says what each of these is."""
+class Payload:
+    """The data a zygote receives before the first submission; see `Sandbox` for the fields."""
 
-    probes: bytes
-    draws: bytes
+    probes: bytes  # cloudpickle of {exercise: {probe: function}}
+    draws: bytes  # inputs, encoded by `protocol`
     public_modules: Mapping[str, str] = field(default_factory=dict)
-    forbid: Mapping[str, Sequence[Family]] = field(default_factory=dict)
+    forbid: Mapping[str, Sequence[Family]] = field(default_factory=dict)  # exercise -> forbidden families
     rehearsal: str = ""
 
-    def words(self) -> dict[str, Any]:
-        """What of it is text."""
+    def json_part(self) -> dict[str, Any]:
+        """The JSON part of the payload."""
         forbid = {name: [family.to_json() for family in families] for name, families in self.forbid.items()}
         return {"public_modules": dict(self.public_modules), "forbid": forbid, "rehearsal": self.rehearsal}
 
@@ -81,7 +81,7 @@ class Zygote:
         self.process, self.control, self.log = process, control, log
         self.owner = os.getpid()
         try:
-            self.handle = os.pidfd_open(process.pid)  # names it for good, also where it is nobody's child
+            self.handle = os.pidfd_open(process.pid)  # names it for good, also where it is not our child
         except (AttributeError, OSError):
             self.handle = -1
         self.peak_kb = 0  # its own memory, which a child's starts from
@@ -94,7 +94,7 @@ class Zygote:
         return (self.handle >= 0 and _readable(self.handle, 0)) or self.has_spoken(0)
 
     def has_spoken(self, seconds: float) -> bool:
-        """Whether there is something to receive from it, or it died, within that time."""
+        """Is there data to receive from it, or has it died, within that time?"""
         return _readable(self.control.fileno(), seconds)
 
     def receive(self, count: int, seconds: float) -> bytes | None:
@@ -145,7 +145,7 @@ class Zygote:
 
 
 def _readable(descriptor: int, seconds: float) -> bool:
-    """Whether there is something to read, or the end, within that time."""
+    """Is there data to read, or end of file, within that time?"""
     waiting = select.poll()  # select() knows only the first thousand descriptors
     waiting.register(descriptor, select.POLLIN)
     return bool(waiting.poll(max(seconds, 0) * 1000))
@@ -193,14 +193,14 @@ def module_name(file: Path) -> str:
 
 
 @dataclass(frozen=True)
-class Walls:
-    """What has to be known to begin a zygote.
+class SandboxConfig:
+    """The configuration of a zygote.
 
     Args:
-        tier: which walls.
-        seen: what can be read behind them.
+        tier: the tier's name.
+        seen: files that can be read inside.
         limits: of each run.
-        warm: which tricks make it fast (`proctor.inside.warmup`).
+        warm: optimisations that are on (`proctor.inside.warmup`).
     """
 
     tier: str
@@ -209,24 +209,26 @@ class Walls:
     warm: frozenset[str] = frozenset()
 
 
-def launch(walls: Walls, stock: Stock) -> Zygote:
-    """A zygote that is ready for its first run: the spare one if there is one behind such walls, or a new one.
+def launch(config: SandboxConfig, payload: Payload) -> Zygote:
+    """A zygote that is ready for its first run: the spare one if it has the same configuration, or a new one.
 
     Raises:
         Fault: it did not start, with what it said.
     """
-    zygote = _take_spare(walls) or begin(walls)
+    zygote = _take_spare(config) or begin(config)
     try:
-        _hand_over(zygote, [frames.to_json(stock.words()), stock.probes, stock.draws], walls.limits.boot_seconds)
+        _send_payload(
+            zygote, [frames.to_json(payload.json_part()), payload.probes, payload.draws], config.limits.boot_seconds
+        )
     except BaseException:
         zygote.end()
         raise
     return zygote
 
 
-def begin(walls: Walls) -> Zygote:
-    """A zygote that builds its walls, loads torch, and waits for its stock."""
-    seen = walls.seen
+def begin(config: SandboxConfig) -> Zygote:
+    """Start a zygote that confines itself, loads torch, and waits for its payload."""
+    seen = config.seen
     python = [
         seen.executable,
         "-P",
@@ -236,15 +238,15 @@ def begin(walls: Walls) -> Zygote:
         "-c",
         (HOME / "inside" / "bootstrap.py").read_text("utf-8"),
     ]
-    words = bubblewrap.command(seen, ENVIRONMENT) if walls.tier == "bubblewrap" else []
+    words = bubblewrap.command(seen, ENVIRONMENT) if config.tier == "bubblewrap" else []
     boot = {
-        "tier": walls.tier,
+        "tier": config.tier,
         "path": seen.path,
         "roots": seen.shown,
-        "rules": _rules(seen) if walls.tier == "landlock" else [],
-        "limits": {**asdict(walls.limits), "cpu_seconds": walls.limits.cpu_seconds},
+        "rules": _rules(seen) if config.tier == "landlock" else [],
+        "limits": {**asdict(config.limits), "cpu_seconds": config.limits.cpu_seconds},
         "preload": PRELOAD,
-        "warm": sorted(walls.warm),
+        "warm": sorted(config.warm),
         "sources": sources(),
     }
     ours, theirs = socket.socketpair()
@@ -265,7 +267,7 @@ def begin(walls: Walls) -> Zygote:
     with theirs:
         zygote = Zygote(_launcher(start), ours, log)
     try:
-        _send(zygote, [frames.to_json(boot)], walls.limits.boot_seconds)
+        _send(zygote, [frames.to_json(boot)], config.limits.boot_seconds)
     except BaseException:
         zygote.end()
         raise
@@ -274,14 +276,14 @@ def begin(walls: Walls) -> Zygote:
 
 # ---- one that was begun before
 
-_spare: list[tuple[Walls, Zygote]] = []  # one at most
+_spare: list[tuple[SandboxConfig, Zygote]] = []  # one at most
 
 
-def begin_spare(walls: Walls) -> None:
-    """Begin a zygote now that `launch` takes later, in this process or in one forked from it; no harm if none does."""
+def begin_spare(config: SandboxConfig) -> None:
+    """Start a zygote now that `launch` uses later, in this process or in one forked from it; no harm if none does."""
     drop_spare()
-    zygote = begin(walls)
-    _spare.append((walls, zygote))
+    zygote = begin(config)
+    _spare.append((config, zygote))
 
 
 def drop_spare() -> None:
@@ -296,8 +298,8 @@ def leave_spare() -> None:
         _spare.pop()[1].let_go()
 
 
-def _take_spare(walls: Walls) -> Zygote | None:
-    if _spare and _spare[0][0] == walls and not _spare[0][1].gone():
+def _take_spare(config: SandboxConfig) -> Zygote | None:
+    if _spare and _spare[0][0] == config and not _spare[0][1].gone():
         zygote = _spare.pop()[1]
         return zygote
     drop_spare()
@@ -320,8 +322,8 @@ def _send(zygote: Zygote, parts: Sequence[bytes], seconds: float) -> None:
         zygote.control.settimeout(None)
 
 
-def _hand_over(zygote: Zygote, parts: Sequence[bytes], seconds: float) -> None:
-    """Send what it needs and wait until it is ready."""
+def _send_payload(zygote: Zygote, parts: Sequence[bytes], seconds: float) -> None:
+    """Send the payload and wait until the zygote is ready."""
     _send(zygote, parts, seconds)
     answer = zygote.receive(9, seconds)
     if answer is None:

@@ -1,6 +1,6 @@
 """Frames from one run, read under one total deadline and one total size.
 
-A child sends a hundred small frames and nobody needs one before the last, so no frame wakes us: we look now and then,
+A child sends a hundred small frames and none is needed before the last, so no frame wakes us: we look now and then,
 and at once when the child hangs up.
 """
 

@@ -1,4 +1,4 @@
-"""What is known of one submission, and how it is put together from frames that may be hostile.
+"""The record of one run, assembled from frames that may be hostile.
 
 Guarantees: only exercises and probes that were asked for get in, each once; text is printable and short.
 """
@@ -15,12 +15,12 @@ from proctor.inside.frames import Garbage, clean
 from proctor.inside.observe import Observation, Raised
 
 MOST_ERRORS = 40  # cells whose errors are kept
-SMALL = 8192  # bytes of an observation that is remembered; nearly all are smaller
+SMALL = 8192  # bytes of an observation that is cached; nearly all are smaller
 
 
 @dataclass(frozen=True)
 class Stopped:
-    """Why a run ended early.
+    """The reason why a run ended early.
 
     Args:
         reason: time | memory | output | size | result | exit | crash | garbage | sandbox.
@@ -40,7 +40,7 @@ class Stopped:
 
 @dataclass
 class Run:
-    """What was seen of one submission.
+    """The record of one run.
 
     Args:
         outcomes: exercise -> probe -> what was observed. Probes that were not reached are absent.
@@ -63,14 +63,14 @@ class Run:
     seconds: float = 0.0
 
     def went_well(self, asked: Mapping[str, Sequence[str]]) -> bool:
-        """Did all that was asked end in values?"""
+        """Did all requested probes end in values?"""
         seen = self.outcomes
         values = (seen.get(name, {}).get(probe) for name, probes in asked.items() for probe in probes)
         return self.stopped is None and not self.cell_errors and all(v and v.values is not None for v in values)
 
 
 def parse_begin(payload: bytes, asked: Mapping[str, Sequence[str]]) -> tuple[str, str]:
-    """The exercise and the probe that begin; they must be among those asked for."""
+    """The exercise and probe of a BEGIN frame; they must be among those requested."""
     exercise, probe = frames.from_pair(payload)
     if probe not in asked.get(exercise, ()):
         raise Garbage("about a probe that was not asked for")
@@ -89,7 +89,7 @@ def _texts(values: object, count: int, length: int) -> tuple[str, ...]:
     return tuple(clean(value, length) for value in values)
 
 
-def take_definitions(report: Mapping[str, Any], asked: Mapping[str, Sequence[str]], run: Run) -> None:
+def store_definitions(report: Mapping[str, Any], asked: Mapping[str, Sequence[str]], run: Run) -> None:
     errors = report.get("errors")
     if run.defined or not isinstance(errors, dict):
         raise Garbage("a second list of definitions, or none")
@@ -99,8 +99,8 @@ def take_definitions(report: Mapping[str, Any], asked: Mapping[str, Sequence[str
     run.called = _texts(report.get("called"), 20, 200)
 
 
-def take_observation(payload: bytes, running: tuple[str, str], run: Run) -> None:
-    """What the probe saw that was said to be running."""
+def store_observation(payload: bytes, running: tuple[str, str], run: Run) -> None:
+    """Store an OBSERVED frame under the probe announced by the last BEGIN frame."""
     observation = _known_observation(payload) if len(payload) <= SMALL else observation_of(payload)
     exercise, probe = running
     if not probe:
@@ -124,5 +124,5 @@ def observation_of(payload: bytes) -> Observation:
 
 
 # In a class the same bytes come again and again: they are read once, and give one object, by which a verdict that was
-# given before is known (`proctor.examining.remembering`).
+# given before is known (`proctor.examining.caching`).
 _known_observation = lru_cache(maxsize=8192)(observation_of)

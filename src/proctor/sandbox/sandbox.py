@@ -1,7 +1,8 @@
 """The trusted side of the sandbox: start a zygote, run submissions in it, read what comes out.
 
 Guarantees: `run` returns within its time by the clock (plus that of a restart if the zygote died), whatever the
-submission does; what arrived before a submission was stopped is kept; a dead zygote is replaced before the next one.
+submission does; what arrived before a submission was stopped is returned; a dead zygote is replaced before the next
+one.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ from proctor.inside.harness import pack_job
 from proctor.inside.rlimits import WAITS, Limits
 from proctor.inside.running import Draws, Job
 from proctor.sandbox import visible_files
-from proctor.sandbox.launch import Fault, Stock, Walls, Zygote, launch
+from proctor.sandbox.launch import Fault, Payload, SandboxConfig, Zygote, launch
 from proctor.sandbox.reader import Ended, Late, Reader
-from proctor.sandbox.run import Run, Stopped, parse_begin, take_definitions, take_observation
+from proctor.sandbox.run import Run, Stopped, parse_begin, store_definitions, store_observation
 from proctor.sandbox.tiers import choose
 
 GRACE = 3.0  # seconds in which a process that closed its channel should be gone, on a busy machine too
-KEPT = 0.1  # of the time limit: a process that took longer has too little processor time left for another run
+REUSE_SHARE = 0.1  # of the time limit: a process that took longer has too little processor time left for another run
 
 Asked = Mapping[str, Sequence[str]]  # exercise -> probes
 
@@ -47,42 +48,42 @@ SIGNALS = {
 
 @dataclass
 class Child:
-    """A process in the sandbox, which can be asked several times.
+    """A process in the sandbox, which can serve several runs.
 
     Args:
-        channels: where it listens, one for each time.
-        session: for which it is kept.
-        taught: a run in it held parts of the reference.
+        channels: one socket per run; a child can serve up to `frames.TIMES` runs.
+        session: the session that may reuse this process; None if none may.
+        saw_reference: one of its runs held parts of the reference.
         seconds: processor time of its runs so far.
-        greeted: it has said that it is confined.
+        ready: its READY frame has come: it is confined.
     """
 
     channels: list[socket.socket]
-    session: Session | None = None
-    taught: bool = False
+    session: SandboxSession | None = None
+    saw_reference: bool = False
     seconds: float = 0.0
-    greeted: bool = False
+    ready: bool = False
 
-    def hang_up(self) -> None:
+    def close_channels(self) -> None:
         for channel in self.channels:
             channel.close()
 
 
 @dataclass(frozen=True)
-class Order:
-    """What one run is to do; `Sandbox.run` says what each of these is."""
+class RunRequest:
+    """The request for one run; see `Sandbox.run` for the fields."""
 
-    job: bytes
-    asked: Asked
-    seconds: float
-    holds_reference: bool
+    job: bytes  # packed by `harness.pack_job`
+    asked: Asked  # exercise -> probes
+    seconds: float  # limit of processor time
+    holds_reference: bool  # see `Job.holds_reference`
 
 
-class Session:
-    """The runs of one submission, which may share a process: there the next takes a third of the time.
+class SandboxSession:
+    """The runs of one submission. They may share a process, in which the next run takes a third of the time.
 
-    What earns points is never asked of a process that was taught something: one in which a run held parts of the
-    reference. A run on other inputs earns none; it only confirms what was seen.
+    A run that earns points never reuses a process in which a run held parts of the reference. A run on other inputs
+    earns none: it only confirms a diagnosis.
     """
 
     def __init__(self, sandbox: Sandbox) -> None:
@@ -92,15 +93,15 @@ class Session:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        self._sandbox.dismiss()
+        self._sandbox.end_child()
 
     def run(self, job: Job, draws: Draws | None = None) -> Run:
-        """See `Sandbox.run`. Edited answers have a process of their own."""
+        """Run a job; see `Sandbox.run`. Edited answers get a process of their own."""
         return self._sandbox.run(job, draws, session=None if job.versions else self)
 
 
 class Sandbox:
-    """Where submissions run, one at a time; use one sandbox per worker.
+    """A sandbox that runs submissions, one at a time; use one sandbox per worker.
 
     Args:
         probes: cloudpickle of {exercise: {probe: function}}, made by the trusted side (`probe_pickle.dumps`).
@@ -111,9 +112,9 @@ class Sandbox:
         public_modules: full name -> source of modules without a secret that many submissions import; compiled once.
         hide: files or directories that must not be readable inside even if they lie beside the interpreter.
         packages: installed packages that must not be readable inside: the course.
-        forbid: exercise -> what may not be called, so that all of it is looked up beforehand.
-        rehearsal: code such as students write, run before anybody's.
-        warm: which tricks make it fast, as `proctor.inside.warmup` names them; those that the environment asks for.
+        forbid: exercise -> forbidden families, so that all of them are looked up beforehand.
+        rehearsal: code such as students write, run once before any submission.
+        warm: optimisations that are on (`proctor.inside.warmup`); by default those that the environment names.
     """
 
     def __init__(
@@ -132,7 +133,7 @@ class Sandbox:
     ) -> None:
         self.limits = limits or Limits()
         self.tier = choose(tier, trust)
-        self._stock = Stock(
+        self._payload = Payload(
             probes,
             protocol.encode(*protocol.flat(draws or {})),
             public_modules or {},
@@ -140,11 +141,11 @@ class Sandbox:
             rehearsal,
         )
         seen = visible_files.current(hide, packages)
-        self._walls = Walls(self.tier, seen, self.limits, warmup.chosen() if warm is None else warm)
+        self._config = SandboxConfig(self.tier, seen, self.limits, warmup.chosen() if warm is None else warm)
         self._zygote: Zygote | None = None
         self._busy = False  # a child may still be alive; its status has not come
         self._used = 0.0  # processor time of the last child whose status came
-        self._child: Child | None = None  # the one that runs, or is kept
+        self._child: Child | None = None  # the one that runs, or waits for another run
 
     def __enter__(self) -> Self:
         return self
@@ -154,24 +155,24 @@ class Sandbox:
 
     def start(self) -> None:
         """Start the zygote now instead of at the first run."""
-        self._ready()
+        self._ensure_zygote()
 
     def close(self) -> None:
         """End the zygote and everything in it."""
-        self.dismiss()
+        self.end_child()
         zygote, self._zygote, self._busy = self._zygote, None, False
         if zygote is not None:
             zygote.end()
 
-    def session(self) -> Session:
-        """For the runs of one submission."""
-        return Session(self)
+    def session(self) -> SandboxSession:
+        """A session for the runs of one submission."""
+        return SandboxSession(self)
 
-    def dismiss(self) -> None:
-        """Let the process go that was kept, if one was."""
+    def end_child(self) -> None:
+        """End the process that is waiting for another run, if there is one."""
         if self._child is None:
             return
-        self._child.hang_up()
+        self._child.close_channels()
         self._child = None
         with suppress(_ZygoteGone):  # found out when its status is asked for
             self._command(frames.END_IT)  # whatever it is doing; if it ended by itself, the order is ignored
@@ -187,15 +188,15 @@ class Sandbox:
         draws: Draws | None = None,
         *,
         seconds: float | None = None,
-        session: Session | None = None,
+        session: SandboxSession | None = None,
     ) -> Run:
-        """Run one submission and observe it, in a process of its own, or in one that was kept for its session.
+        """Run one submission and observe it, in a new process or in the one that its session reuses.
 
         Args:
             job: what to run.
             draws: inputs for this run, if not those of the sandbox.
             seconds: for this run, if not those of the limits; no more than theirs.
-            session: which it belongs to. The process is kept for the next run of the same session.
+            session: the session that it belongs to; its next run may reuse the process.
 
         Raises:
             Fault: the sandbox itself does not work; nothing is known about the submission.
@@ -205,35 +206,40 @@ class Sandbox:
             return Run(stopped=Stopped("size", detail))
         seconds = min(seconds or self.limits.seconds, self.limits.seconds)
         asked = {name: list(probes) for name, probes in job.exercises.items()}
-        order = Order(pack_job(job, draws), asked, seconds, job.holds_reference)
-        kept = self._child
-        if kept is None or session is None or kept.session is not session or (draws is None and kept.taught):
-            return self._run_in_new(order, session)
-        return self._run_in_kept(order, kept) or self._run_in_new(order, session)
+        request = RunRequest(pack_job(job, draws), asked, seconds, job.holds_reference)
+        reused = self._child
+        if (
+            reused is None
+            or session is None
+            or reused.session is not session
+            or (draws is None and reused.saw_reference)
+        ):
+            return self._run_in_new(request, session)
+        return self._run_in_reused(request, reused) or self._run_in_new(request, session)
 
-    def _run_in_kept(self, order: Order, kept: Child) -> Run | None:
-        """In the process that was kept. None if what was left in it may have spoiled this."""
+    def _run_in_reused(self, request: RunRequest, reused: Child) -> Run | None:
+        """Run in the reused process. None if what an earlier run left there may have spoiled this one."""
         try:
-            run = self._ask(kept, order)
+            run = self._run_in(reused, request)
         except _ZygoteGone:
             self.close()
             return None
         late = run.stopped is not None and run.stopped.reason == "time"
-        return run if late or run.went_well(order.asked) else None
+        return run if late or run.went_well(request.asked) else None
 
-    def _run_in_new(self, order: Order, session: Session | None) -> Run:
-        """In a new process. If the sandbox ends, that need not be this submission's doing: it gets a second one."""
+    def _run_in_new(self, request: RunRequest, session: SandboxSession | None) -> Run:
+        """Run in a new process. A sandbox that dies need not be this submission's doing, so it gets a second one."""
         for _ in range(2):
             try:
                 self._child = self._new_child(session)
-                return self._ask(self._child, order)
+                return self._run_in(self._child, request)
             except _ZygoteGone:
                 self.close()
         return Run(stopped=Stopped("sandbox", "The sandbox itself was ended while this code ran, twice."))
 
-    def _ready(self) -> None:
-        """Have a live zygote without a child."""
-        self.dismiss()
+    def _ensure_zygote(self) -> None:
+        """Make sure that there is a live zygote without a child."""
+        self.end_child()
         if self._zygote is not None and self._busy:
             try:
                 self._status()
@@ -242,17 +248,17 @@ class Sandbox:
         if self._zygote is not None and self._zygote.gone():
             self.close()
         if self._zygote is None:
-            self._zygote = launch(self._walls, self._stock)
+            self._zygote = launch(self._config, self._payload)
 
-    def _new_child(self, session: Session | None) -> Child:
+    def _new_child(self, session: SandboxSession | None) -> Child:
         """A new process, which makes itself ready and waits for a job."""
-        self._ready()
+        self._ensure_zygote()
         pairs = [socket.socketpair() for _ in range(frames.TIMES)]
         child = Child([ours for ours, _ in pairs], session)
         try:
             self._command(frames.RUN, [theirs.fileno() for _, theirs in pairs])
         except _ZygoteGone:
-            child.hang_up()
+            child.close_channels()
             raise
         finally:
             for _, theirs in pairs:
@@ -261,7 +267,7 @@ class Sandbox:
         return child
 
     def _command(self, command: bytes, descriptors: Sequence[int] = ()) -> None:
-        """Tell the zygote to start a child with these descriptors, or to end the one that there is."""
+        """Command the zygote to start a child with these descriptors, or to end the current one."""
         assert self._zygote is not None
         try:
             if descriptors:
@@ -271,30 +277,30 @@ class Sandbox:
         except OSError:
             raise _ZygoteGone from None
 
-    def _ask(self, child: Child, order: Order) -> Run:
-        """One run in this process, and what becomes of the process afterwards."""
+    def _run_in(self, child: Child, request: RunRequest) -> Run:
+        """Run in this process, then end it unless it can be reused."""
         with child.channels.pop(0) as channel:
-            run = self._converse(channel, order, greeting=not child.greeted)
-        child.greeted, child.taught = True, child.taught or order.holds_reference
+            run = self._exchange(channel, request, await_ready=not child.ready)
+        child.ready, child.saw_reference = True, child.saw_reference or request.holds_reference
         child.seconds += run.seconds
-        quick = child.seconds < KEPT * self.limits.seconds
-        kept = child.session is not None and child.channels and quick and "kept" in self._walls.warm
-        if run.stopped is not None or not kept:
-            self.dismiss()
+        quick = child.seconds < REUSE_SHARE * self.limits.seconds
+        reused = child.session is not None and child.channels and quick and "kept" in self._config.warm
+        if run.stopped is not None or not reused:
+            self.end_child()
         return run
 
-    def _converse(self, channel: socket.socket, order: Order, greeting: bool) -> Run:
-        """Send the job, and take what comes until the end, whichever it is."""
+    def _exchange(self, channel: socket.socket, request: RunRequest, await_ready: bool) -> Run:
+        """Send the job, and read frames until the run ends, however it ends."""
         assert self._zygote is not None
-        seconds = order.seconds
+        seconds = request.seconds
         self._used = 0.0
         run = Run()
         reader = Reader(channel, time.monotonic() + WAITS * seconds, self.limits)
         try:
-            reader.send(frames.frame(frames.JOB, order.job))
-            if greeting:
-                self._greet(reader)
-            self._read(reader, order, run)
+            reader.send(frames.frame(frames.JOB, request.job))
+            if await_ready:
+                self._await_ready(reader)
+            self._read(reader, request, run)
         except Late:
             run.stopped = self._late(seconds, reader.running)
         except TooLarge as error:
@@ -312,28 +318,28 @@ class Sandbox:
             run.seconds = seconds if run.stopped.reason == "time" else min(self._used, seconds)
         return run
 
-    def _greet(self, reader: Reader) -> None:
-        """The first frame of a process. No student code is there yet, so it is true."""
+    def _await_ready(self, reader: Reader) -> None:
+        """Read the first frame of a process. No student code runs yet, so it can be trusted."""
         kind, payload = next(reader.frames())
         if kind == frames.FAULT:
             raise Fault(f"a run could not be confined: {payload.decode('utf-8', 'replace')[:500]}")
         if kind != frames.READY:
             raise Garbage("no greeting")
 
-    def _read(self, reader: Reader, order: Order, run: Run) -> None:
+    def _read(self, reader: Reader, request: RunRequest, run: Run) -> None:
         """Take frames until the last."""
         for kind, payload in reader.frames():
             if kind == frames.DEFINED:
-                take_definitions(frames.from_json(payload), order.asked, run)
+                store_definitions(frames.from_json(payload), request.asked, run)
             elif kind == frames.BEGIN:
-                reader.running = parse_begin(payload, order.asked)
+                reader.running = parse_begin(payload, request.asked)
             elif kind == frames.OBSERVED:
-                take_observation(payload, reader.running, run)
+                store_observation(payload, reader.running, run)
                 reader.running = ("", "")
             elif kind == frames.OUTPUT:
                 printed = frames.from_json(payload)
                 run.output = clean(printed.get("text"), self.limits.kept_output)
-                run.seconds = within(printed.get("seconds"), self.limits.seconds)
+                run.seconds = clamped(printed.get("seconds"), self.limits.seconds)
             elif kind == frames.STOP:
                 run.stopped = self._stop_from_report(frames.from_json(payload), reader.running)
                 return
@@ -354,7 +360,7 @@ class Sandbox:
         return Stopped("time", f"The code did not end in the time that it is given: {allowed}.", *running)
 
     def _stop_from_status(self, ending: tuple[int, int, float], seconds: float, running: tuple[str, str]) -> Stopped:
-        """How a child that sent no last frame came to its end."""
+        """The reason why a child without an END frame ended."""
         status, peak_kb, used = ending
         if os.WIFEXITED(status):
             detail = (
@@ -372,7 +378,8 @@ class Sandbox:
         return Stopped("crash", f"The code crashed its process ({name}{what}).", *running)
 
     def _status(self) -> tuple[int, int, float]:
-        """How the last child ended: status, peak memory in KB, processor time. It was told to end, so this is short."""
+        """Exit status, peak memory in KB and processor time of the last child. It was commanded to end, so the wait is
+        short."""
         assert self._zygote is not None
         data = self._zygote.receive(frames.STATUS.size, seconds=30)
         if data is None:
@@ -382,9 +389,9 @@ class Sandbox:
         return status, peak, self._used
 
 
-def within(told: object, most: float) -> float:
-    """A time that a child tells, which may be anything."""
-    return min(max(float(told), 0.0), most) if isinstance(told, int | float) and told == told else 0.0
+def clamped(reported: object, most: float) -> float:
+    """A time reported by a child, which may be anything, clamped to 0 … `most`."""
+    return min(max(float(reported), 0.0), most) if isinstance(reported, int | float) and reported == reported else 0.0
 
 
 def _signal_name(number: int) -> str:

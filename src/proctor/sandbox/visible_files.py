@@ -1,4 +1,4 @@
-"""What a sandbox may read: the interpreter, its libraries, the packages beside torch. Nothing of ours.
+"""The files that a sandbox may read: the interpreter, its libraries, the packages beside torch. Nothing of ours.
 
 Guarantees: the view is a list of trees and files to show and a list of paths in them to hide. The course and the
 engine are always hidden, whether they were installed as a wheel (beside torch, in site-packages) or are linked from a
@@ -57,7 +57,7 @@ def _loaded_libraries() -> set[str]:
 
 
 def site_directories() -> tuple[str, ...]:
-    """Where packages are installed, in order of search. Working copies and the current directory are not."""
+    """The directories of installed packages, in search order, without working copies and the current directory."""
     places = (os.path.realpath(place) for place in sys.path if place)
     return tuple(
         dict.fromkeys(

@@ -14,7 +14,7 @@ END_OF_STRING = {quote: re.compile(rf"\\.|{quote}") for quote in ('"', "'", '"""
 RUNS_PYTHON = {"time", "capture", "prun", "timeit"}  # cell magics whose cell is ordinary code
 
 
-def parsed(cell: str) -> Text:
+def parse_cell(cell: str) -> Text:
     """A cell, with IPython's lines left out if Python stumbles over it.
 
     Raises:
@@ -74,7 +74,7 @@ def magic_lines(lines: Sequence[str]) -> Iterator[int]:
 
 
 def end_of_string(line: str, place: int, quote: str) -> int | None:
-    """Where a string that is open at `place` has ended; None if it is not in this line."""
+    """The end of a string that is open at `place`; None if it is not in this line."""
     ends = END_OF_STRING[quote]
     while (found := ends.search(line, place)) is not None:
         place = found.end()

@@ -17,7 +17,7 @@ from proctor.source.text import Function
 
 
 class Imported(NamedTuple):
-    """What an import names: a module, and the names that are taken of it (None: itself, or all of them)."""
+    """One import: a module, and the names imported from it (None: the module itself, or all of them)."""
 
     module: str
     names: frozenset[str] | None
@@ -75,7 +75,7 @@ BINDS = {
 }
 
 
-def names_of(statement: ast.stmt) -> Names:
+def statement_names(statement: ast.stmt) -> Names:
     """The names of a statement that stands at the top level of a module."""
     return _Reader().read(statement)
 
@@ -200,7 +200,7 @@ class _Reader:
     # ---- what has a scope of its own
 
     def visit_ListComp(self, node: Any, scope: Scope) -> Work:
-        """What a comprehension goes through first is looked up outside; all else is its own."""
+        """Read the first iterable of a comprehension in the scope outside, all else in a scope of its own."""
         inner = self.inside(scope, holder=scope.holder or scope)
         first, *others = node.generators
         yield first.iter, scope

@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 
 from proctor.source import stub
-from proctor.source.names import Imported, Names, names_of
+from proctor.source.names import Imported, Names, statement_names
 from proctor.source.text import FunctionOrClass, Text, first_line
 
 
@@ -46,7 +46,7 @@ class Statement:
 
     @property
     def is_star(self) -> bool:
-        """Does it import all names of a module? Then nobody knows what it binds."""
+        """Does it import all names of a module? Then the names that it binds are unknown."""
         return isinstance(self.node, ast.ImportFrom) and self.node.names[0].name == "*"
 
     @property
@@ -71,7 +71,7 @@ def statements(text: Text | str) -> list[Statement]:
         SyntaxError, ValueError, RecursionError, MemoryError: Python cannot read it.
     """
     text = Text(text) if isinstance(text, str) else text
-    return [Statement(node, first_line(node), text.of(node), names_of(node)) for node in text.tree.body]
+    return [Statement(node, first_line(node), text.of(node), statement_names(node)) for node in text.tree.body]
 
 
 def defines(node: ast.stmt) -> bool:

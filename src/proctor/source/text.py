@@ -22,7 +22,7 @@ class Text:
     def __init__(self, source: str) -> None:
         self.source = source
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about escapes and comparisons of whoever wrote it
+            warnings.simplefilter("ignore")  # about escapes and comparisons in the text
             self.tree = ast.parse(source)
 
     @cached_property
@@ -31,7 +31,7 @@ class Text:
 
     @cached_property
     def _starts(self) -> list[int]:
-        """Where each line begins."""
+        """The offset of each line."""
         starts = [0]
         for line in self._bytes.split(b"\n"):
             starts.append(starts[-1] + len(line) + 1)
@@ -47,7 +47,7 @@ class Text:
         )
 
     def words(self, start: int, end: int) -> str:
-        """What stands between two bytes."""
+        """The text between two byte offsets."""
         return self._bytes[start:end].decode()
 
     def of(self, node: ast.stmt) -> str:

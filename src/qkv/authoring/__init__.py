@@ -1,4 +1,5 @@
-"""From one source to everything that is read: `book/chapters/NN_stem.md` -> student edition, solved edition, page.
+"""The authoring pipeline, from one source to every edition: `book/chapters/NN_stem.md` -> student edition, solved
+edition, page.
 
 write     for authors: `new` and `new_chapter` write the pieces, `lint` proves an exercise, also by `sample_answers`
 build     source -> editions (`qkv build`):

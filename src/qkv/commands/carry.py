@@ -12,7 +12,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
-from proctor.source.cells import parsed
+from proctor.source.cells import parse_cell
 from proctor.source.statements import statements
 
 Notebook = dict[str, Any]
@@ -23,9 +23,9 @@ Cell = dict[str, Any]
 class Carried:
     """The new edition with the student's work in it: names of answers in their places, and how many further cells."""
 
-    notebook: Notebook
-    answers: list[str] = field(default_factory=list)
-    cells: int = 0
+    notebook: Notebook  # the new edition with the work in it
+    answers: list[str] = field(default_factory=list)  # names of answers that found their places
+    cells: int = 0  # number of further cells of the student's
 
 
 def carry(mine: Notebook, base: Notebook, new: Notebook) -> Carried:
@@ -40,49 +40,49 @@ def carry(mine: Notebook, base: Notebook, new: Notebook) -> Carried:
     before, places = by_id(base), by_id(result.notebook)
     behind: str | None = None  # the last cell of theirs that the new edition has too
     following: dict[str | None, list[Cell]] = {}
-    for cell, place in placed(mine, base):
+    for cell, place in matched_cells(mine, base):
         old, now = before.get(place), places.get(place)
         if now is not None:
             behind = place
-        if old is not None and text(cell) == text(old):
-            if now is not None and text(now) == text(cell):
+        if old is not None and cell_text(cell) == cell_text(old):
+            if now is not None and cell_text(now) == cell_text(cell):
                 keep_outputs(cell, now)
             continue
-        if now is not None and text(now) == text(cell):
+        if now is not None and cell_text(now) == cell_text(cell):
             keep_outputs(cell, now)
-        elif now is not None and (is_exercise(now) or text(now) == text(old)):
+        elif now is not None and (is_exercise(now) or cell_text(now) == cell_text(old)):
             now["source"] = cell["source"]
             keep_outputs(cell, now)
             if is_exercise(now):
                 result.answers.append(name_of(now))
             else:
                 result.cells += 1
-        elif text(cell).strip():
+        elif cell_text(cell).strip():
             following.setdefault(behind, []).append(cell)
             result.cells += 1
-    result.notebook["cells"] = list(woven(result.notebook, following))
+    result.notebook["cells"] = list(interleaved(result.notebook, following))
     return result
 
 
-def placed(mine: Notebook, base: Notebook) -> Iterator[tuple[Cell, str]]:
+def matched_cells(mine: Notebook, base: Notebook) -> Iterator[tuple[Cell, str]]:
     """The student's cells, each with the id of the cell of the edition that it is; empty if it is one of their own.
 
     Some editors drop ids or make new ones: such a cell is known by its text, or by the exercise that it defines.
     """
     known = by_id(base)
     taken = {cell.get("id") for cell in mine["cells"]} & known.keys()
-    texts = {text(cell): identity for identity, cell in known.items() if identity not in taken}
+    texts = {cell_text(cell): identity for identity, cell in known.items() if identity not in taken}
     exercises = {name_of(cell): i for i, cell in known.items() if is_exercise(cell) and i not in taken}
     for cell in mine["cells"]:
         identity = cell.get("id", "")
         if identity not in known:
             defined = [exercises[name] for name in defines(cell) if name in exercises]
-            identity = texts.pop(text(cell), "") or (defined[0] if defined else "")
+            identity = texts.pop(cell_text(cell), "") or (defined[0] if defined else "")
             exercises = {name: i for name, i in exercises.items() if i != identity}
         yield cell, identity
 
 
-def woven(new: Notebook, following: dict[str | None, list[Cell]]) -> Iterator[Cell]:
+def interleaved(new: Notebook, following: dict[str | None, list[Cell]]) -> Iterator[Cell]:
     """The cells of the new edition, with the student's own behind those that they followed."""
     taken = {cell.get("id") for cell in new["cells"]}
     for anchor in [None, *new["cells"]]:
@@ -101,7 +101,7 @@ def by_id(notebook: Notebook) -> dict[str, Cell]:
     return {cell["id"]: cell for cell in notebook["cells"] if cell.get("id")}
 
 
-def text(cell: Cell | None) -> str:
+def cell_text(cell: Cell | None) -> str:
     source = cell["source"] if cell else ""
     return source if isinstance(source, str) else "".join(source)
 
@@ -121,7 +121,7 @@ def defines(cell: Cell) -> list[str]:
     if cell.get("cell_type") != "code":
         return []
     try:
-        found = [one for one in statements(parsed(text(cell))) if one.defines and not one.is_import]
+        found = [one for one in statements(parse_cell(cell_text(cell))) if one.defines and not one.is_import]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
     return [name for one in found for name in sorted(one.binds)]

@@ -61,9 +61,9 @@ def main() -> None:
 @click.option("--port", type=click.IntRange(1, 65000), help="Port of the book; JupyterLab takes the next free one.")
 def start(no_browser: bool, port: int | None) -> None:
     """Serve the book and JupyterLab on notebooks/, until Ctrl-C."""
-    from qkv.commands import serve
+    from qkv.commands.start import serve_course
 
-    sys.exit(serve.start(port=port, browser=not no_browser))
+    sys.exit(serve_course(port=port, browser=not no_browser))
 
 
 @main.command()
@@ -112,9 +112,9 @@ def watch(path: Path) -> None:
     if len(files) != 1 or path.is_dir():
         raise click.UsageError(f"{path} is a folder. Name one notebook or .py file.")
 
-    from qkv.commands import watch as watching
+    from qkv.commands.watch import watch_file
 
-    sys.exit(watching.watch(path, say=click.echo))
+    sys.exit(watch_file(path, say=click.echo))
 
 
 @main.command("hand-in")
@@ -134,9 +134,9 @@ def hand_in(paths: tuple[Path, ...], out: Path | None) -> None:
     if out is not None and out.suffix != ".zip":
         raise click.UsageError(f"--out names a zip file; {out} does not end in .zip.")
 
-    from qkv.commands import handing_in
+    from qkv.commands.hand_in import write_hand_in
 
-    sys.exit(handing_in.hand_in(files, out, say=click.echo))
+    sys.exit(write_hand_in(files, out, say=click.echo))
 
 
 @main.command()
@@ -151,18 +151,18 @@ def update(no_pull: bool) -> None:
     If git cannot go on (you changed other files of the course, or committed), your notebooks are put back as they were,
     and you are told what to do.
     """
-    from qkv.commands import update as newer
+    from qkv.commands.update import update_course
     from qkv.notebook import progress
 
-    sys.exit(newer.update(course(progress.course_here()), pull=not no_pull, say=click.echo))
+    sys.exit(update_course(course(progress.course_here()), pull=not no_pull, say=click.echo))
 
 
 @main.command()
 def doctor() -> None:
     """Say what this machine has: versions, devices, sandbox."""
-    from qkv.commands import doctor as examination
+    from qkv.commands.doctor import machine_report
 
-    click.echo(examination.report())
+    click.echo(machine_report())
 
 
 # ---- instructors
@@ -214,14 +214,14 @@ def grade(
     if scheduler and engine != "dask":
         raise click.UsageError("--scheduler is the address of a Dask cluster: add --engine dask.")
     if engine == "local":
-        from qkv.commands.early import begin_sandbox
+        from qkv.commands.early_sandbox import begin_sandbox
 
         begin_sandbox(Limits(seconds=timeout, memory_mb=memory), trust_submissions)
     chosen = chosen_exercises(exercises) if exercises is not None else None
 
     from qkv.commands import grading
 
-    code = grading.grade(
+    code = grading.grade_submissions(
         submissions,
         out,
         jobs=jobs,
@@ -250,7 +250,7 @@ def export(directory: Path, kind: str, out: Path, roster: Path | None) -> None:
 
     from qkv.commands import grading
 
-    sys.exit(grading.export(directory, kind, out, roster))
+    sys.exit(grading.export_class(directory, kind, out, roster))
 
 
 # ---- authors
@@ -296,7 +296,7 @@ def new_chapter(stem: str, title: str) -> None:
 def lint(names: tuple[str, ...], salts: int, jobs: int | None, changed: bool, turn: bool) -> None:
     """Prove the exercises: all of them, or those that are named, that changed, or whose turn it is."""
     from qkv import exercises
-    from qkv.authoring.write import lint as gate
+    from qkv.authoring.write.lint import run_lint
 
     chosen = [known_exercise(name, exercises.CHAPTERS) for name in names]
     if changed or turn:
@@ -309,7 +309,7 @@ def lint(names: tuple[str, ...], salts: int, jobs: int | None, changed: bool, tu
         if not chosen:
             print("No exercise changed since main: nothing to prove.")
             return
-    sys.exit(gate.run(list(dict.fromkeys(chosen)), salts, jobs))
+    sys.exit(run_lint(list(dict.fromkeys(chosen)), salts, jobs))
 
 
 @main.command()
@@ -324,7 +324,7 @@ def build(stems: tuple[str, ...], check: bool, force: bool, second_seeds: bool) 
     if check and second_seeds:
         raise click.UsageError("--check runs nothing; it compares what `qkv build --second-seeds` has stored.")
 
-    from qkv.authoring.build.building import build as build_editions
+    from qkv.authoring.build.building import build_editions
 
     sys.exit(build_editions(list(stems) or None, check, force, second_seeds))
 
@@ -333,9 +333,9 @@ def build(stems: tuple[str, ...], check: bool, force: bool, second_seeds: bool) 
 @click.option("--serve", "and_serve", is_flag=True, help="Serve it when it is built, until Ctrl-C.")
 def book(and_serve: bool) -> None:
     """Build the HTML book into _build/html; a warning is an error."""
-    from qkv.commands import serve
+    from qkv.commands.start import build_book, serve_book
 
-    sys.exit(serve.build_book() or (serve.serve_book() if and_serve else 0))
+    sys.exit(build_book() or (serve_book() if and_serve else 0))
 
 
 # ---- what commands accept
@@ -357,7 +357,7 @@ def checkable(path: Path) -> list[Path]:
 
 def course(here: Path | None) -> Path:
     """The course that we are in, or else the one that this command was installed from."""
-    from qkv.commands.serve import NOTEBOOKS, ROOT
+    from qkv.commands.start import NOTEBOOKS, ROOT
 
     if here is None and not NOTEBOOKS.is_dir():
         raise click.UsageError("Run this in the folder of your clone of the course: the one that has notebooks/.")
@@ -365,7 +365,7 @@ def course(here: Path | None) -> Path:
 
 
 def answer_files(folder: Path) -> list[Path]:
-    """What may hold answers: notebooks, .py files, weights."""
+    """Files of a folder that may hold answers: notebooks, .py files, weights."""
     return sorted(file for file in folder.iterdir() if file.suffix in SUFFIXES)
 
 
@@ -381,7 +381,7 @@ def known_exercise(name: str, chapters: Sequence[str] = ()) -> str:
 
 
 def chosen_exercises(text: str) -> list[str]:
-    """What `softmax,heads` stands for: exercises by their names, and all of a chapter by its stem."""
+    """The exercises that a text such as `softmax,heads` selects: by name, or all of a chapter by its stem."""
     from qkv import exercises
 
     chapters = exercises.CHAPTERS

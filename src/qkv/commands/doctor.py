@@ -13,7 +13,7 @@ PACKAGES = ("torch", "numpy", "matplotlib", "jupyterlab", "jupyter-book", "jupyt
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
-def report() -> str:
+def machine_report() -> str:
     """One line for each thing that the course may meet on this machine."""
     rows = [*_machine(), *_packages(), *_devices(), *_browser(), *_sandbox()]
     width = max(len(label) for label, _ in rows)
@@ -60,7 +60,7 @@ def _sandbox() -> Iterator[tuple[str, str]]:
     from proctor import sandbox
 
     in_force = False
-    for tier, available, why in sandbox.describe():
+    for tier, available, why in sandbox.describe_tiers():
         state = "not available" if not available else "available" if in_force else "in force"
         in_force = in_force or available
         yield f"sandbox: {tier}", f"{state}: {why}" if why else state

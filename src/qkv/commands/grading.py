@@ -22,7 +22,7 @@ from qkv.assignments import assignment
 ROSTER = "roster.csv"  # in the folder of results, where grading leaves it for the export
 
 
-def grade(
+def grade_submissions(
     submissions: Path,
     out: Path,
     *,
@@ -48,7 +48,7 @@ def grade(
     try:
         found = collect(submissions, but=out)
     except OSError as error:
-        raise click.UsageError(f"{submissions} cannot be read ({reason(error)}).") from None
+        raise click.UsageError(f"{submissions} cannot be read ({os_error_text(error)}).") from None
     for name in found.ignored:
         click.echo(f"Ignored: {name}", err=True)
     if not found.submissions:
@@ -76,12 +76,12 @@ def grade(
         return 1
     except OSError as error:
         kept = f"What is marked so far is kept in {out}: the same command goes on from there."
-        click.echo(f"Not finished: {reason(error)}. {kept}", err=True)
+        click.echo(f"Not finished: {os_error_text(error)}. {kept}", err=True)
         return 1
     except KeyboardInterrupt:
         click.echo("\nInterrupted. The same command goes on from here.", err=True)
         return 1
-    return report(outcome, out)
+    return report_outcome(outcome, out)
 
 
 def engine_named(engine: str, jobs: int | None, scheduler: str | None) -> Engine:
@@ -95,14 +95,14 @@ def engine_named(engine: str, jobs: int | None, scheduler: str | None) -> Engine
 
 
 def say(text: str) -> None:
-    """Tell the instructor something, also while a bar shows how far the marking is."""
+    """Print a line for the instructor, also while a progress bar is shown."""
     from tqdm import tqdm
 
     tqdm.write(text, file=sys.stderr)
 
 
-def report(outcome: Outcome, out: Path) -> int:
-    """Say what was done and where to look; the exit code."""
+def report_outcome(outcome: Outcome, out: Path) -> int:
+    """Print the outcome and where to look; returns the exit code."""
     tally = outcome.tally
     students = len(tally.standings)
     states = tally.states()
@@ -120,11 +120,11 @@ def report(outcome: Outcome, out: Path) -> int:
     return 1 if states["fault"] else 0
 
 
-def export(directory: Path, kind: str, out: Path, roster: Path | None = None) -> int:
+def export_class(directory: Path, kind: str, out: Path, roster: Path | None = None) -> int:
     """Write the results in `directory` in the form that an LMS imports.
 
     Raises:
-        click.UsageError: the roster is none, or the file cannot be written there.
+        click.UsageError: the roster is not valid, or the file cannot be written there.
     """
     remembered = directory / ROSTER
     who = roster_of(roster or (remembered if remembered.exists() else None))
@@ -132,12 +132,12 @@ def export(directory: Path, kind: str, out: Path, roster: Path | None = None) ->
         make_writable(out.parent, out)
     points = {name: exercises.get(name).points for name in exercises.names()}
     try:
-        remarks = lms.export(directory, kind, out, points, program="qkv", roster=who)
+        remarks = lms.export_results(directory, kind, out, points, program="qkv", roster=who)
     except lms.CannotExport as error:
         click.echo(f"Not exported: {error}", err=True)
         return 1
     except OSError as error:
-        click.echo(f"Not exported to {out}: {reason(error)}.", err=True)
+        click.echo(f"Not exported to {out}: {os_error_text(error)}.", err=True)
         return 1
     for remark in remarks:
         say(remark)
@@ -168,7 +168,7 @@ def make_writable(folder: Path, wanted: Path | None = None) -> None:
         ) from None
 
 
-def reason(error: OSError) -> str:
-    """What the system says, and of which file."""
+def os_error_text(error: OSError) -> str:
+    """The system's message for an OSError, with its file."""
     about = f": {error.filename}" if error.filename is not None else ""
     return f"{error.strerror or error}{about}"

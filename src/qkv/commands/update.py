@@ -15,18 +15,18 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from qkv.commands.carry import Carried, carry, text
+from qkv.commands.carry import Carried, carry, cell_text
 
-KEPT = "kept"  # at the top of the course; git ignores it
+BACKUPS = "kept"  # at the top of the course; git ignores it
 MOST_EDITIONS = 100  # that are looked at for the one that a notebook was begun with
 Say = Callable[[str], None]
 
 
 class NotUpdated(Exception):
-    """Why there is no newer edition now; the message is for the person at the terminal."""
+    """The reason why there is no update; the message is for the person at the terminal."""
 
 
-def update(root: Path, pull: bool = True, say: Say = print) -> int:
+def update_course(root: Path, pull: bool = True, say: Say = print) -> int:
     """Bring the newest edition, and put the student's answers into it.
 
     Args:
@@ -50,12 +50,12 @@ def _update(root: Path, pull: bool, say: Say) -> int:
     notebooks = root / "notebooks"
     before = git(root, "rev-parse", "HEAD")
     worked = {name: mine for name, mine in texts(notebooks).items() if mine != edition(root, before, name)}
-    base = {name: begun_with(root, name, mine) for name, mine in worked.items()}
+    base = {name: base_edition(root, name, mine) for name, mine in worked.items()}
     if worked:
-        copy = keep(root)
+        copy = back_up(root)
         say(f"Your notebooks as they are now: {copy.relative_to(root).as_posix()}/")
     if pull:
-        bring(root, notebooks, worked)
+        fast_forward(root, notebooks, worked)
     after = git(root, "rev-parse", "HEAD")
     say(f"The course is up to date ({git(root, 'log', '-1', '--format=%h, %cs')}).")
     if not pull:
@@ -73,18 +73,18 @@ def _update(root: Path, pull: bool, say: Say) -> int:
 # ---- copies
 
 
-def keep(root: Path, now: datetime | None = None) -> Path:
-    """Copy all of notebooks/ into a folder that did not exist before; returns it."""
+def back_up(root: Path, now: datetime | None = None) -> Path:
+    """Copy all of notebooks/ into a new folder; returns it."""
     date = (now or datetime.now()).strftime("%Y-%m-%d_%H-%M-%S")
     for number in range(1, 1000):
-        copy = root / KEPT / (date if number == 1 else f"{date}_{number}")
+        copy = root / BACKUPS / (date if number == 1 else f"{date}_{number}")
         try:
             copy.parent.mkdir(exist_ok=True)
             shutil.copytree(root / "notebooks", copy, ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
             return copy
         except FileExistsError:
             continue
-    raise NotUpdated(f"no free name for a copy in {root / KEPT}.")
+    raise NotUpdated(f"no free name for a copy in {root / BACKUPS}.")
 
 
 def texts(notebooks: Path) -> dict[str, str]:
@@ -93,8 +93,8 @@ def texts(notebooks: Path) -> dict[str, str]:
     return {path.name: path.read_text(encoding="utf-8", errors="surrogateescape") for path in found}
 
 
-def write(path: Path, content: str) -> None:
-    """Write a file so that nobody ever sees half of it."""
+def write_whole(path: Path, content: str) -> None:
+    """Write a file atomically."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     draft.write_text(content, encoding="utf-8", errors="surrogateescape", newline="\n")
     draft.replace(path)
@@ -103,8 +103,8 @@ def write(path: Path, content: str) -> None:
 # ---- the newer edition
 
 
-def bring(root: Path, notebooks: Path, worked: dict[str, str]) -> None:
-    """Let git go forward to the newest edition. If it cannot, the notebooks are as they were before."""
+def fast_forward(root: Path, notebooks: Path, worked: dict[str, str]) -> None:
+    """Fast-forward to the newest edition by git. If that fails, the notebooks are restored."""
     upstream = git(root, "rev-parse", "--abbrev-ref", "@{upstream}", fails=True)
     if not upstream:
         raise NotUpdated(
@@ -120,7 +120,7 @@ def bring(root: Path, notebooks: Path, worked: dict[str, str]) -> None:
         git(root, "merge", "--quiet", "--ff-only", upstream)
     except BaseException as trouble:
         for name, mine in worked.items():
-            write(notebooks / name, mine)
+            write_whole(notebooks / name, mine)
         if not isinstance(trouble, NotUpdated):
             raise
         raise NotUpdated(
@@ -135,7 +135,7 @@ def put_editions(root: Path, notebooks: Path, worked: dict[str, str], commit: st
     for name in worked:
         fresh = edition(root, commit, name)
         if fresh is not None:
-            write(notebooks / name, fresh)
+            write_whole(notebooks / name, fresh)
 
 
 def edition(root: Path, commit: str, name: str) -> str | None:
@@ -143,19 +143,23 @@ def edition(root: Path, commit: str, name: str) -> str | None:
     return git(root, "show", f"{commit}:notebooks/{name}", fails=True, strip=False) or None
 
 
-def begun_with(root: Path, name: str, mine: str) -> str | None:
-    """The edition that a notebook was begun with: of all that git knows, the one that shares the most cells with it."""
+def base_edition(root: Path, name: str, mine: str) -> str | None:
+    """The edition that a notebook was begun with: of all in git's history, the one that shares the most cells with
+    it."""
     commits = git(root, "log", f"-{MOST_EDITIONS}", "--format=%H", "--", f"notebooks/{name}", fails=True).split()
     editions = [found for commit in commits if (found := edition(root, commit, name)) is not None]
     try:
-        theirs = set(map(text, parsed(mine)["cells"]))
-        return max(editions, key=lambda e: len(theirs.intersection(map(text, parsed(e)["cells"]))), default=None)
+        theirs = set(map(cell_text, parse_notebook(mine)["cells"]))
+        return max(
+            editions, key=lambda e: len(theirs.intersection(map(cell_text, parse_notebook(e)["cells"]))), default=None
+        )
     except (ValueError, KeyError, TypeError, AttributeError):  # it is no notebook any more
         return editions[0] if editions else None
 
 
 def git(root: Path, *words: str, fails: bool = False, strip: bool = True) -> str:
-    """What git prints; its complaint as `NotUpdated` if it fails, or nothing where it may."""
+    """The output of a git command. If it fails, raises `NotUpdated` with git's message, or returns nothing where that
+    is allowed."""
     command = ["git", "-C", str(root), *words]
     try:
         done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="surrogateescape")
@@ -174,19 +178,19 @@ def git(root: Path, *words: str, fails: bool = False, strip: bool = True) -> str
 def put_back(path: Path, mine: str, base: str | None, new: str | None, say: Say) -> int:
     """Write one notebook: the new edition with the student's work in it. Returns 1 if that cannot be."""
     if new is None or base is None or base == new:  # theirs alone, or no other than before
-        write(path, mine)
+        write_whole(path, mine)
         return 0
     try:
-        carried = carry(parsed(mine), parsed(base), parsed(new))
+        carried = carry(parse_notebook(mine), parse_notebook(base), parse_notebook(new))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         say(f"  {path.name}: your file could not be read as a notebook ({error}); the new edition is in its place.")
         return 1
-    write(path, json.dumps(carried.notebook, indent=1, ensure_ascii=False) + "\n")
+    write_whole(path, json.dumps(carried.notebook, indent=1, ensure_ascii=False) + "\n")
     say(f"  {path.name}: {summary(carried)}")
     return 0
 
 
-def parsed(content: str) -> dict[str, Any]:
+def parse_notebook(content: str) -> dict[str, Any]:
     notebook = json.loads(content)
     if not isinstance(notebook, dict) or not isinstance(notebook.get("cells"), list):
         raise ValueError("it has no cells")

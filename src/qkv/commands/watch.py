@@ -8,32 +8,32 @@ from pathlib import Path
 
 from proctor.report import terminal
 from qkv.notebook import progress
-from qkv.notebook.checking import check_file, in_numbers, untold
+from qkv.notebook.checking import check_file, counts_by_state, unreported
 
 EVERY = 0.3  # seconds between two looks at the file
 
 
-def watch(path: Path, say: Callable[[str], None] = print, wait: Callable[[float], None] = time.sleep) -> int:
+def watch_file(path: Path, say: Callable[[str], None] = print, wait: Callable[[float], None] = time.sleep) -> int:
     """Check a file now and after every change, until Ctrl-C. Says what is new since the last time; returns 0."""
     said: dict[str, str] = {}
     try:
-        for _ in versions(path, wait):
+        for _ in contents_on_change(path, wait):
             results, problems = check_file(path)
-            for sentence in untold(problems, results):
+            for sentence in unreported(problems, results):
                 say(sentence)
             for result in results:
                 progress.record(result)
                 if result.state != "not_started" and said.get(result.exercise) != result.message:
-                    say(terminal.text(result, colour=terminal.takes_colour()) + "\n")
+                    say(terminal.terminal_text(result, colour=terminal.takes_colour()) + "\n")
                 said[result.exercise] = result.message
-            say(f"{time.strftime('%H:%M:%S')}  {in_numbers(results)}. Waiting for the next save; Ctrl-C ends.")
+            say(f"{time.strftime('%H:%M:%S')}  {counts_by_state(results)}. Waiting for the next save; Ctrl-C ends.")
     except KeyboardInterrupt:
         return 0
     return 0
 
 
-def versions(path: Path, wait: Callable[[float], None]) -> Iterator[bytes]:
-    """The content of a file whenever it is another one. An editor may take the file away for a moment to replace it."""
+def contents_on_change(path: Path, wait: Callable[[float], None]) -> Iterator[bytes]:
+    """Yield the content of a file whenever it changes. An editor may remove the file for a moment to replace it."""
     last: bytes | None = None
     stamp: tuple[int, int] | None = None
     while True:

@@ -46,18 +46,18 @@ wrong.
 """
 
 
-def notebook(entry: course.Entry) -> str:
+def notebook_link(entry: course.Entry) -> str:
     return f"{entry.number:02}_{entry.stem}.ipynb"
 
 
-def text(book: str) -> str:
+def welcome_text(book: str) -> str:
     """The page, for a book that is served at this address."""
     entries = course.entries()
-    rows = [f"| {e.number} | [{e.title}]({notebook(e)}) | {e.minutes} |" for e in entries]
+    rows = [f"| {e.number} | [{e.title}]({notebook_link(e)}) | {e.minutes} |" for e in entries]
     first = entries[0]
-    return TEXT.format(first=first, first_notebook=notebook(first), book=book, chapters="\n".join(rows))
+    return TEXT.format(first=first, first_notebook=notebook_link(first), book=book, chapters="\n".join(rows))
 
 
-def write(notebooks: Path, book: str) -> None:
+def write_welcome(notebooks: Path, book: str) -> None:
     """Put the page where JupyterLab opens it; it is made anew each time, because the address of the book may be."""
-    (notebooks / NAME).write_text(text(book), encoding="utf-8", newline="\n")
+    (notebooks / NAME).write_text(welcome_text(book), encoding="utf-8", newline="\n")

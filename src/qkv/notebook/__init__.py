@@ -1,1 +1,2 @@
-"""What a student meets in a notebook: `check`, `hint`, `status`, `skip`, `reset`, `hand_in`, and what they need."""
+"""The functions that students call in a notebook (`check`, `hint`, `status`, `skip`, `reset`, `hand_in`), and their
+helpers."""

@@ -1,4 +1,4 @@
-"""What a student calls: `check` an answer, ask for a `hint`, see the `status`."""
+"""The calls `check`, `hint` and `status`."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from proctor import Examiner, Exercise, Result, Weigher
+from proctor import Examiner, Exercise, Result, WeightsJudge
 from proctor.examining.exercise import Question
 from proctor.examining.result import IN_WORDS, STATES, Explanation
-from proctor.inside.observe import describe
+from proctor.inside.observe import describe_exception
 from proctor.marking.answers import Answers
 from proctor.marking.extraction import Problem, extract
 from proctor.marking.in_process import LOOPS, InProcess
 from proctor.marking.live import LiveAnswers
 from proctor.marking.submission_marker import Locator, SubmissionMarker
-from proctor.marking.submissions import WEIGHTS, read
-from proctor.marking.weighing import answers_exercise, unasked, weigh
+from proctor.marking.submissions import WEIGHTS, read_submitted_file
+from proctor.marking.weights_files import answers_exercise, judge_weights, unasked_weights
 from proctor.report import terminal
 from proctor.sandbox import Limits
 from qkv import exercises
 from qkv.assignments import assignment
-from qkv.notebook import kernel, machine, places, progress, search
+from qkv.notebook import edit_sandbox, kernel, machine, places, progress
 from qkv.notebook.cases import case_of
 
 SMALL_WORDS = frozenset(
@@ -40,7 +40,7 @@ SMALL_WORDS = frozenset(
 LIMITS = Limits()  # of one answer, as in a graded run
 SEARCH = 2.0  # seconds of processor time for the line of a mistake, in a notebook: somebody waits
 
-kernel.attend()
+kernel.install_hook()
 
 
 def check(answer: Callable[..., Any] | str) -> Result:
@@ -79,7 +79,9 @@ def check_weights(name: str) -> Result:
     path = Path(exercise.file)
     started = time.perf_counter()
     with machine.on_the_cpu():
-        result = weigh(_weigher(name), [read(path.name, path)] if path.exists() or path.is_symlink() else [])
+        result = judge_weights(
+            _weights_judge(name), [read_submitted_file(path.name, path)] if path.exists() or path.is_symlink() else []
+        )
     if result.state == "not_started":
         absent = Explanation(f"There is no {exercise.file} in this folder. `{exercise.cell}` writes it.")
         return replace(result, explanations=(absent,))
@@ -89,8 +91,8 @@ def check_weights(name: str) -> Result:
 
 
 @cache
-def _weigher(name: str) -> Weigher:
-    return Weigher(exercises.get_weights(name))
+def _weights_judge(name: str) -> WeightsJudge:
+    return WeightsJudge(exercises.get_weights(name))
 
 
 def name_of(answer: Any) -> str | None:
@@ -112,13 +114,15 @@ def check_named(name: str, answer: Callable[..., Any]) -> Result:
     """Check an answer that may go by another name, such as a lambda."""
     examiner = _examiner(exercises.get_code(name).name)
     started = time.perf_counter()
-    shown = search.Progress()
-    marker = live_marker(name, answer, examiner, search.locating(shown, candidates=10_000, seconds=SEARCH))
+    shown = edit_sandbox.Progress()
+    marker = live_marker(
+        name, answer, examiner, edit_sandbox.sandboxed_line_search(shown, candidates=10_000, seconds=SEARCH)
+    )
     try:
         marker.mark()
         result = marker.results[name]
     except KeyboardInterrupt as error:
-        # before the verdict (a name that is not confirmed yet is none) it ends the check, afterwards only the search
+        # before the verdict (an unconfirmed diagnosis does not count) it ends the check, afterwards only the search
         result = marker.results.get(name) or interrupted(examiner.exercise, answer, error)
         if result.misconceptions:
             result = interrupted(examiner.exercise, answer, error)
@@ -140,7 +144,7 @@ def check_named(name: str, answer: Callable[..., Any]) -> Result:
 def live_marker(
     name: str, answer: Callable[..., Any], examiner: Examiner, locator: Locator | None = None
 ) -> SubmissionMarker:
-    """What judges an answer as it lives in this process: the grader's own schedule, without its walls."""
+    """The grader's marker for an answer that is an object of this process, without a sandbox."""
     asked = assignment((name,))
     answers = LiveAnswers(name, answer, asked, kernel.definitions_before(answer))
     return SubmissionMarker(asked, {name: examiner}, in_process({name: examiner}), answers, locator=locator)
@@ -153,19 +157,19 @@ def in_process(examiners: Mapping[str, Examiner]) -> InProcess:
 
 
 def with_what_comes_next(result: Result, exercise: Question) -> Result:
-    """A passed card says what has been won and where to go on; where nobody's progress is kept there is no next."""
+    """A passed result with what was won and the next exercise; without a next one where progress is not stored."""
     if result.state != "passed" or progress.location() is None:
         return result
-    following = progress.following(result.exercise)
+    following = progress.exercise_after(result.exercise)
     if following is None:
         return replace(result, why=exercise.why, next_step="nothing is left. You have built all of it.")
-    step = f"exercise {places.number(following)}, `{following}` ({progress.effort(following)})."
-    return replace(result, why=exercise.why, next_step=step, next_link=places.cell(following))
+    step = f"exercise {places.exercise_number(following)}, `{following}` ({progress.effort(following)})."
+    return replace(result, why=exercise.why, next_step=step, next_link=places.cell_link(following))
 
 
 def interrupted(exercise: Exercise, answer: Any, error: KeyboardInterrupt) -> Result:
-    """The card of an answer during which somebody pressed Ctrl-C, with the line where it was."""
-    raised = describe(error, implementation=answer)
+    """The card of an answer that was interrupted by Ctrl-C, with the line that was running."""
+    raised = describe_exception(error, implementation=answer)
     where = f", at {raised.where}" if raised.where else ""
     why = Explanation(f"You interrupted the check{where}.", LOOPS if where else "")
     return not_examined(exercise, why, raised.line)
@@ -188,28 +192,28 @@ def check_paths(paths: Sequence[Path]) -> int:
         try:
             found, unread = check_file(path)
         except KeyboardInterrupt as error:
-            where = describe(error).where
+            where = describe_exception(error).where
             print(f"You interrupted the check{f', at {where}' if where else ''}.")
             return 130  # as a shell says it
         results += found
         problems += unread
-    for sentence in untold(problems, results):
+    for sentence in unreported(problems, results):
         print(sentence)
     for result in results:
-        print(terminal.text(result, colour=terminal.takes_colour()), end="\n\n")
+        print(terminal.terminal_text(result, colour=terminal.takes_colour()), end="\n\n")
         progress.record(result)
-    print(in_numbers(results) or "No exercise found.")
+    print(counts_by_state(results) or "No exercise found.")
     fine = {result.state for result in results} <= {"passed", "not_started"}
     return 0 if results and fine and not problems else 1
 
 
-def untold(problems: Sequence[Problem], results: Sequence[Result]) -> list[str]:
-    """What could not be read, but for what a card says already."""
+def unreported(problems: Sequence[Problem], results: Sequence[Result]) -> list[str]:
+    """The problems that no card mentions."""
     return [p.sentence for p in problems if not any(p.sentence in result.message for result in results)]
 
 
-def in_numbers(results: Sequence[Result]) -> str:
-    """`3 passed, 1 not yet`."""
+def counts_by_state(results: Sequence[Result]) -> str:
+    """Results in numbers: `3 passed, 1 not yet`."""
     counts = Counter(result.state for result in results)
     return ", ".join(f"{counts[state]} {IN_WORDS[state]}" for state in STATES if counts[state])
 
@@ -219,23 +223,29 @@ def check_file(path: Path) -> tuple[list[Result], tuple[Problem, ...]]:
     exercise that it was to define is stopped by it."""
     if path.suffix.lower() == WEIGHTS:
         return check_weights_file(path)
-    source = extract(read(path.name, path))
+    source = extract(read_submitted_file(path.name, path))
     answers = Answers([source])
     names = [n for n in exercises.of_code() if answers.makes(0, n) or any(p.mentions(n) for p in source.problems)]
-    shown = search.Progress()
+    shown = edit_sandbox.Progress()
     try:
-        results = judged_in_process(answers, names, {name: _examiner(name) for name in names}, search.locating(shown))
+        results = judged_in_process(
+            answers, names, {name: _examiner(name) for name in names}, edit_sandbox.sandboxed_line_search(shown)
+        )
     finally:
         shown.end()
     return results, source.problems
 
 
 def check_weights_file(path: Path) -> tuple[list[Result], tuple[Problem, ...]]:
-    """The same for a file of weights, which answers the exercise that it is named after."""
-    file = read(path.name, path)
-    weighers = [_weigher(name) for name in exercises.of_weights()]
-    results = [weigh(weigher, [file]) for weigher in weighers if answers_exercise(file.name, weigher.exercise)]
-    return results, tuple(map(Problem, unasked([file], weighers)))
+    """The results for a file of weights, which answers the exercise that it is named after, and its problems."""
+    file = read_submitted_file(path.name, path)
+    weights_judges = [_weights_judge(name) for name in exercises.of_weights()]
+    results = [
+        judge_weights(weights_judge, [file])
+        for weights_judge in weights_judges
+        if answers_exercise(file.name, weights_judge.exercise)
+    ]
+    return results, tuple(map(Problem, unasked_weights([file], weights_judges)))
 
 
 def judged_in_process(
@@ -261,7 +271,7 @@ def hint(name: str | Callable[..., Any]) -> Hint:
     step = progress.next_step(exercise.name)
     if step is not None:
         return Hint(step)
-    made = progress.load()["mistakes"].get(exercise.name, [])
+    made = progress.load_progress()["mistakes"].get(exercise.name, [])
     known = [exercise.misconceptions[m].explanation for m in made if m in exercise.misconceptions]
     order = by_nearness(exercise.hints, " ".join(f"{e.sentence} {e.reason}" for e in known))
     index = progress.next_hint(exercise.name, order)
@@ -288,13 +298,12 @@ def content_words(text: str) -> set[str]:
 
 
 def solution(name: str) -> str:
-    """Where the solution is folded."""
-    page = places.page(name)
+    """A sentence that says where the solution is folded."""
+    page = places.page_link(name)
     if name in exercises.of_weights():
         return f"The chapter trains weights that pass{f': {page}' if page else ''}. Compare your training with its own."
-    where = (
-        page or f"the book's page of chapter {places.number(name).partition('.')[0]}, exercise {places.number(name)}"
-    )
+    number = places.exercise_number(name)
+    where = page or f"the book's page of chapter {number.partition('.')[0]}, exercise {number}"
     return f'The solution is on {where}, under "Show solution": read it, close it, and write it yourself.'
 
 

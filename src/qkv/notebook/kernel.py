@@ -1,4 +1,4 @@
-"""What the notebook's kernel tells: which cells ran, and which newer version of an answer did not.
+"""The cells that this notebook's kernel has run, and newer versions of an answer that failed.
 
 A kernel keeps the old function when the cell with its new version fails. A verdict on that would be about code that is
 no longer on the screen.
@@ -14,16 +14,16 @@ from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
-from proctor.inside.observe import file_of
+from proctor.inside.observe import source_file_of
 from proctor.marking.extraction import definitions_in
 from proctor.source.statements import Statement
 
-MOST_CELLS = 2000  # that are remembered
+MOST_CELLS = 2000  # that are stored
 
 
 @dataclass(frozen=True)
-class Ran:
-    """One cell that was run: its text as Python, and why it failed, if it did."""
+class CellRun:
+    """One cell that was run: its text as Python, and the exception, if it failed."""
 
     text: str
     error: BaseException | None = None
@@ -37,20 +37,20 @@ class Ran:
         return f"{type(self.error).__name__}: {self.error}".rstrip(": ")
 
 
-_cells: list[Ran] = []
-listeners: list[Callable[[Ran], None]] = []
+_cells: list[CellRun] = []
+callbacks: list[Callable[[CellRun], None]] = []
 BANNER = "qkv-missing"
 
 
-def remember(result: Any) -> None:
-    """Called by IPython after each cell."""
+def on_cell_run(result: Any) -> None:
+    """Record a cell, and call the callbacks; IPython calls this after each cell."""
     info = getattr(result, "info", None)
     text = getattr(info, "raw_cell", None)
     if isinstance(text, str) and text.strip():
-        _cells.append(Ran(as_python(text), result.error_before_exec or result.error_in_exec))
+        _cells.append(CellRun(as_python(text), result.error_before_exec or result.error_in_exec))
         del _cells[:-MOST_CELLS]
-        for hear in listeners:
-            hear(_cells[-1])
+        for callback in callbacks:
+            callback(_cells[-1])
 
 
 def as_python(text: str) -> str:
@@ -68,15 +68,15 @@ def interactive() -> Any | None:
     return ipython.get_ipython() if ipython is not None else None
 
 
-def attend() -> None:
-    """Hear of every cell from now on."""
+def install_hook() -> None:
+    """Register `on_cell_run` with IPython, once."""
     shell = interactive()
-    if shell is not None and remember not in shell.events.callbacks["post_run_cell"]:
-        shell.events.register("post_run_cell", remember)
+    if shell is not None and on_cell_run not in shell.events.callbacks["post_run_cell"]:
+        shell.events.register("post_run_cell", on_cell_run)
 
 
-def tell(missing: dict[str, str]) -> None:
-    """Say on top of the notebook, below the cell that imported us, what is not written yet and was asked for."""
+def show_missing(missing: dict[str, str]) -> None:
+    """Show a banner, below the cell that imported us, with the exercises that cells needed and are not written yet."""
     from IPython.display import HTML, display
 
     listed = ", ".join(f'<a href="{escape(link)}"><code>{escape(name)}</code></a>' for name, link in missing.items())
@@ -89,19 +89,19 @@ def tell(missing: dict[str, str]) -> None:
     display(HTML(text if missing else ""), display_id=BANNER, update=True)
 
 
-def newer_version_that_failed(name: str, answer: Any) -> Ran | None:
+def newer_version_that_failed(name: str, answer: Any) -> CellRun | None:
     """The newest cell that was to define `name`, if it failed and the answer is not what it defined."""
     newest = next((cell for cell in reversed(_cells) if mentions(cell.text, name)), None)
     if newest is None or newest.error is None:
         return None
-    came_from = "".join(linecache.getlines(file_of(answer)))
+    came_from = "".join(linecache.getlines(source_file_of(answer)))
     return None if came_from.strip() == newest.text.strip() else newest
 
 
 def definitions_before(answer: Any) -> tuple[Statement, ...]:
-    """What the other cells of the notebook define, in order: what an answer may use. Of a function that was defined
-    several times, and of a cell that was run several times, the newest version."""
-    own = "".join(linecache.getlines(file_of(answer))).strip()
+    """The definitions of the notebook's other cells in order, which an answer may use. Of a function defined several
+    times, and of a cell run several times, the newest version."""
+    own = "".join(linecache.getlines(source_file_of(answer))).strip()
     texts = dict.fromkeys(reversed([cell.text for cell in _cells if cell.text.strip() != own] if own else []))
     found: list[Statement] = []
     bound: set[str] = set()
@@ -121,7 +121,7 @@ def is_function(definition: Statement) -> bool:
 
 
 def mentions(text: str, name: str) -> bool:
-    """Was this cell to bind the name at its top level?"""
+    """Does this cell bind the name at its top level?"""
     try:
         return any(name in definition.binds for definition in definitions_in("", text))
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -23,34 +23,34 @@ def device() -> torch.device:
     return torch.device(os.environ.get("QKV_DEVICE") or "cpu")
 
 
-def shift() -> int:
-    """What is added to every seed of a notebook: nothing, unless `QKV_SEEDS` names another set than 0."""
+def seed_offset() -> int:
+    """The offset added to every seed of a notebook: 0, unless `QKV_SEEDS` names another set."""
     return SECOND * int(os.environ.get("QKV_SEEDS") or 0)
 
 
-def settle() -> None:
-    """Compute on the device and with the seeds that the environment names, from now on. By default nothing changes."""
+def apply_settings() -> None:
+    """Use the device and the seeds that the environment names, from now on. By default nothing changes."""
     global _settled
     if _settled:
         return
     if device().type != "cpu":
-        torch.zeros(1, device=device())  # a device that is not there is told now
+        torch.zeros(1, device=device())  # a missing device raises now
         torch.set_default_device(device())
         Tensor.numpy, Tensor.__array__ = _to_numpy, _to_numpy  # type: ignore[method-assign, assignment]
         torch.autocast = _lower_precision  # type: ignore[misc, assignment]
-    if device().type != "cpu" or shift():
+    if device().type != "cpu" or seed_offset():
         torch.Generator = _generator()  # type: ignore[misc]
-        torch.manual_seed = lambda seed: _manual_seed(seed + shift())
+        torch.manual_seed = lambda seed: _manual_seed(seed + seed_offset())
     _settled = True
 
 
 def on_the_cpu() -> AbstractContextManager[Any]:
-    """While it lasts, what is made without a device is made on the CPU."""
+    """Make tensors on the CPU inside the block, unless a device is given."""
     return nullcontext() if device().type == "cpu" else torch.device("cpu")
 
 
 def _to_numpy(self: Tensor, dtype: Any = None, **_: Any) -> Any:
-    """NumPy reads the processor's memory, and so does whatever draws: what is elsewhere is brought there."""
+    """`Tensor.numpy` for tensors on any device: NumPy reads the CPU's memory, so they are copied there."""
     array = _numpy(self.cpu())
     return array if dtype is None else array.astype(dtype, copy=False)
 
@@ -69,6 +69,6 @@ def _generator() -> Any:
             return super().__new__(cls, device=place)  # type: ignore[call-arg]
 
         def manual_seed(self, seed: int) -> Any:
-            return super().manual_seed(seed + shift())
+            return super().manual_seed(seed + seed_offset())
 
     return Generator

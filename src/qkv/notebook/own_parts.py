@@ -1,4 +1,4 @@
-"""What `qkv.mine` gives: the answer in the student's notebook if it passes its check now, and ours if not."""
+"""The source of `qkv.mine`: the answer in the student's notebook if it passes its check now, and ours if not."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from proctor.inside.running import Cell, Output, captured, run_cells
 from proctor.marking.answers import Answers
 from proctor.marking.extraction import extract
 from proctor.marking.live import named_in
-from proctor.marking.submissions import read
+from proctor.marking.submissions import read_submitted_file
 from qkv import exercises
 from qkv.assignments import SETUP
 from qkv.notebook import places, progress
@@ -22,19 +22,19 @@ def own_part(name: str) -> Any:
     """The student's part of that name, or ours; a line says which."""
     if name.startswith("_") or name not in exercises.of_code():
         raise AttributeError(f"qkv.mine has the parts that exercises build, and {name} is none of them")
-    notebook = places.notebook(exercises.chapter_of(name))
-    own, ours = _kept(name, notebook), exercises.get_code(name).reference
+    notebook = places.notebook_name(exercises.chapter_of(name))
+    own, ours = _cached(name, notebook), exercises.get_code(name).reference
     if own is None:
         print(f"{name} is ours: there is none of yours that passes in {notebook}.")
         return ours
-    if missing := sorted(given(ours) - names_of(own)):
+    if missing := sorted(init_attributes(ours) - names_in_code(own)):
         print(f"{name} is ours: yours passes, but has no {missing[0]}, which its stub has and other chapters ask for.")
         return ours
     print(f"{name} is yours, from {notebook}.")
     return own
 
 
-def given(reference: Any) -> set[str]:
+def init_attributes(reference: Any) -> set[str]:
     """The attributes that a class gets in `__init__`, which its stub shows; a function has none."""
     (definition,) = ast.parse(inspect.getsource(reference)).body
     made = [part for part in getattr(definition, "body", ()) if getattr(part, "name", "") == "__init__"]
@@ -42,7 +42,7 @@ def given(reference: Any) -> set[str]:
     return {part.attr for part in attributes if isinstance(part.ctx, ast.Store)}
 
 
-def names_of(own: Any) -> set[str]:
+def names_in_code(own: Any) -> set[str]:
     """Every name that the code of an answer has, and of the classes that it is made from."""
     return set().union(*map(named_in, own.__mro__ if isinstance(own, type) else [own]))
 
@@ -50,9 +50,9 @@ def names_of(own: Any) -> set[str]:
 _found: dict[str, tuple[object, Any | None]] = {}
 
 
-def _kept(name: str, notebook: str) -> Any | None:
-    """What `passed_in` finds; the same object until a notebook changes, so that what is imported here is of one class
-    with what a part of yours, which imports it as well, is made of."""
+def _cached(name: str, notebook: str) -> Any | None:
+    """The cached result of `passed_in`: the same object until a notebook changes. A part that imports another then
+    shares its classes."""
     folder = Path(progress.course_here() or ".") / "notebooks"
     builds_on = [path for path in sorted(folder.glob("*.ipynb")) if path.name <= notebook]
     state = [(str(path), path.stat().st_mtime_ns) for path in builds_on]
@@ -62,12 +62,12 @@ def _kept(name: str, notebook: str) -> Any | None:
 
 
 def passed_in(name: str, notebook: str) -> Any | None:
-    """The answer that a notebook of this course has, if it passes; None if there is none, or it does not."""
+    """The answer in a notebook of this course, if it passes; else None."""
     course = progress.course_here()
     path = Path(course or ".") / "notebooks" / notebook
     if course is None or not path.is_file():
         return None
-    answers = Answers([extract(read(path.name, path))])
+    answers = Answers([extract(read_submitted_file(path.name, path))])
     if not answers.makes(0, name):
         return None
     names: dict[str, Any] = {"__name__": "mine"}

@@ -1,4 +1,4 @@
-"""What a student has done so far, in one small file: `.qkv/progress.json` at the top of the course.
+"""A student's progress, in one small file: `.qkv/progress.json` at the top of the course.
 
 `QKV_PROGRESS` names another file, or `off` keeps nothing (used when editions are executed and tested).
 """
@@ -24,7 +24,7 @@ SKIPPED = "skipped"  # the student goes on with ours, and may come back
 
 
 def location() -> Path | None:
-    """Where progress is kept, or None if it is not."""
+    """The progress file; None if progress is not stored."""
     chosen = os.environ.get("QKV_PROGRESS")
     if chosen == "off":
         return None
@@ -40,80 +40,80 @@ def course_here() -> Path | None:
     return next((folder for folder in tops if (folder / "notebooks").is_dir()), None)
 
 
-def load() -> dict[str, Any]:
-    """What is kept; an unreadable file counts as empty, since the work itself is in the notebooks."""
+def load_progress() -> dict[str, Any]:
+    """The stored progress. An unreadable file counts as empty, since the work itself is in the notebooks."""
     empty: dict[str, Any] = {"states": {}, "hints": {}, "mistakes": {}, "steps": {}}
     path = location()
     if path is None or not path.exists():
         return empty
     try:
-        kept = json.loads(path.read_text(encoding="utf-8"))
-        return {part: dict(kept.get(part, {})) for part in empty}
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        return {part: dict(stored.get(part, {})) for part in empty}
     except (ValueError, KeyError, TypeError, AttributeError, OSError):
         return empty
 
 
 @contextmanager
 def _changing() -> Iterator[dict[str, Any]]:
-    kept = load()
-    yield kept
+    stored = load_progress()
+    yield stored
     path = location()
     if path is None:
         return
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         draft = path.with_name(f"{path.name}.{os.getpid()}")
-        draft.write_text(json.dumps(kept, indent=1), encoding="utf-8")
+        draft.write_text(json.dumps(stored, indent=1), encoding="utf-8")
         draft.replace(path)  # two kernels may check at once: a reader never sees half a file
     except OSError:
         pass  # a read-only course can still be worked through
 
 
 def record(result: Result) -> None:
-    """Remember the state, and which mistakes were made last; what has once passed stays passed."""
+    """Store the state and the last mistakes of a result; an exercise that has passed stays passed."""
     if result.state == "fault":
         return
-    with _changing() as kept:
-        kept["mistakes"][result.exercise] = list(result.misconceptions)
-        before = kept["states"].get(result.exercise)
+    with _changing() as stored:
+        stored["mistakes"][result.exercise] = list(result.misconceptions)
+        before = stored["states"].get(result.exercise)
         if before != "passed" and not (before == SKIPPED and result.state == "not_started"):
-            kept["states"][result.exercise] = result.state
+            stored["states"][result.exercise] = result.state
         steps = list(result.steps)
-        if kept["steps"].get(result.exercise, {}).get("all") != steps:
-            kept["steps"][result.exercise] = {"all": steps, "given": 0}
+        if stored["steps"].get(result.exercise, {}).get("all") != steps:
+            stored["steps"][result.exercise] = {"all": steps, "given": 0}
 
 
 def next_step(name: str) -> str | None:
-    """The next hint about the mistake that was made last, each a step further; None if there is none left."""
-    with _changing() as kept:
-        known = kept["steps"].get(name, {"all": [], "given": 0})
+    """The next hint about the last mistake, each a step further; None if none is left."""
+    with _changing() as stored:
+        known = stored["steps"].get(name, {"all": [], "given": 0})
         if known["given"] >= len(known["all"]):
             return None
         known["given"] += 1
         return str(known["all"][known["given"] - 1])
 
 
-def skip(name: str) -> None:
-    """Remember that an exercise was left for later; what has passed stays passed."""
-    with _changing() as kept:
-        if kept["states"].get(name) != "passed":
-            kept["states"][name] = SKIPPED
+def mark_skipped(name: str) -> None:
+    """Store that an exercise is skipped; one that has passed stays passed."""
+    with _changing() as stored:
+        if stored["states"].get(name) != "passed":
+            stored["states"][name] = SKIPPED
 
 
 def next_hint(name: str, order: Sequence[int]) -> int | None:
     """The index of the next hint, of those that are not used up, in this order; None if all are."""
-    with _changing() as kept:
-        used = kept["hints"].get(name, [])
+    with _changing() as stored:
+        used = stored["hints"].get(name, [])
         used = list(range(used)) if isinstance(used, int) else list(used)
         left = [index for index in order if index not in used]
         if left:
-            kept["hints"][name] = [*used, left[0]]
+            stored["hints"][name] = [*used, left[0]]
     return left[0] if left else None
 
 
-def following(name: str) -> str | None:
+def exercise_after(name: str) -> str | None:
     """The exercise to go on with after this one: the next that is not done, or the first that was left out."""
-    states, names = load()["states"], exercises.names()
+    states, names = load_progress()["states"], exercises.names()
     later = names[names.index(name) + 1 :] + names[: names.index(name)]
     done = ("passed", SKIPPED)
     return next((n for n in later if states.get(n) not in done), None) or next(
@@ -129,7 +129,7 @@ class Status:
 
     @classmethod
     def now(cls) -> Status:
-        states = load()["states"]
+        states = load_progress()["states"]
         return cls(
             tuple(
                 (stem, tuple((name, states.get(name, "not_started")) for name in exercises.names_of(stem)))
@@ -172,8 +172,8 @@ class Status:
             done = sum(state == "passed" for _, state in found)
             title = f"{number:02} {places.chapter_title(stem)}"
             items = "".join(
-                f'<li>{sign(state)} <a href="{escape(places.cell(name))}"><code>{escape(name)}</code></a> '
-                f"{escape(in_words(state))} · {escape(effort(name))}</li>"
+                f'<li>{sign(state)} <a href="{escape(places.cell_link(name))}"><code>{escape(name)}</code></a> '
+                f"{escape(state_in_words(state))} · {escape(effort(name))}</li>"
                 for name, state in found
             )
             rows.append(
@@ -183,7 +183,7 @@ class Status:
                 f'{done} of {len(found)}</summary><ul style="list-style:none;margin:.2em 0 .6em">{items}</ul></details>'
             )
         name = self.next_exercise
-        link = f' <a href="{escape(places.cell(name))}">Go there.</a>' if name else ""
+        link = f' <a href="{escape(places.cell_link(name))}">Go there.</a>' if name else ""
         return f'<div class="qkv-status">{"".join(rows)}<p>{escape(self._next_line)}{link}</p></div>'
 
 
@@ -192,7 +192,7 @@ def sign(state: str) -> str:
     return signs.get(state, "?")
 
 
-def in_words(state: str) -> str:
+def state_in_words(state: str) -> str:
     words: Mapping[Any, str] = {**IN_WORDS, SKIPPED: "skipped: ours for now"}
     return words.get(state, state)
 

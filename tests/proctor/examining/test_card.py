@@ -4,7 +4,7 @@ import re
 
 from proctor.examining.result import STATES, Explanation, Result
 from proctor.report.notebook import STYLE, card
-from proctor.report.terminal import text
+from proctor.report.terminal import terminal_text
 
 
 def result(**changes) -> Result:
@@ -45,7 +45,7 @@ def test_remarks_come_last_one_line_each_also_when_all_is_well():
     assert passed.message == (
         "softmax: passed (4 of 4 probes agree)\nRemark: `dim` is used once.\nRemark: It runs twice."
     )
-    assert text(passed) == passed.message
+    assert terminal_text(passed) == passed.message
     assert words(card(passed)).rstrip().endswith("Remark: dim is used once. Remark: It runs twice.")
     assert result(remarks=("Late.",)).message.endswith('hint("softmax").\nRemark: Late.')
 
@@ -81,5 +81,5 @@ def test_every_state_has_its_sign_and_words():
 
 
 def test_terminal_text_is_plain_unless_asked():
-    assert text(result()) == result().message
-    assert text(result(), colour=True).startswith("\x1b[1;33msoftmax: not yet")
+    assert terminal_text(result()) == result().message
+    assert terminal_text(result(), colour=True).startswith("\x1b[1;33msoftmax: not yet")

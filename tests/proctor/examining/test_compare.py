@@ -6,13 +6,13 @@ import pytest
 import torch
 from torch import tensor
 
-from proctor.examining.compare import TOLERANCE, Compared, Known
+from proctor.examining.compare import TOLERANCE, ComparableObservation, ComparableTensor
 from proctor.inside.observe import Observation, Raised
 
 
 def sentence(seen, expected) -> str:
-    found = Compared(expected).difference("weights", Compared(seen))
-    assert (found is None) == (Compared(expected).excess(Compared(seen)) <= 1)
+    found = ComparableTensor(expected).difference("weights", ComparableTensor(seen))
+    assert (found is None) == (ComparableTensor(expected).excess(ComparableTensor(seen)) <= 1)
     return found.sentence if found else "agrees"
 
 
@@ -20,8 +20,13 @@ def sentence(seen, expected) -> str:
 def test_tolerance_is_relative_to_the_largest_expected_number(dtype):
     expected = tensor([1e-3, 1000.0, -3.0], dtype=dtype)
     step = 1000 * TOLERANCE[dtype]
-    assert Compared(expected).difference("x", Compared((expected.double() + 0.4 * step).to(dtype))) is None
-    assert Compared(expected).difference("x", Compared((expected.double() + 4 * step).to(dtype))) is not None
+    assert (
+        ComparableTensor(expected).difference("x", ComparableTensor((expected.double() + 0.4 * step).to(dtype))) is None
+    )
+    assert (
+        ComparableTensor(expected).difference("x", ComparableTensor((expected.double() + 4 * step).to(dtype)))
+        is not None
+    )
 
 
 @pytest.mark.parametrize(
@@ -69,7 +74,9 @@ def test_the_tolerance_is_that_of_the_expected_dtype():
 @pytest.mark.parametrize(("error", "lost"), [(0.0, False), (1e-12, False), (1e-7, True)])
 def test_float32_inside_is_noticed_where_it_agrees(error, lost):
     expected, seen = ({"x": tensor([3.0], dtype=torch.float64) + e} for e in (0.0, error))
-    assert Known(Observation(expected)).loses_precision(Known(Observation(seen))) is lost
+    assert (
+        ComparableObservation(Observation(expected)).loses_precision(ComparableObservation(Observation(seen))) is lost
+    )
 
 
 def test_zero_expected_means_zero():
@@ -81,13 +88,16 @@ def test_digits_are_added_until_the_numbers_differ():
 
 
 def test_missing_and_surplus_names():
-    known = Known(Observation({"a": tensor(1.0), "b": tensor(1.0)}))
-    found = known.differences(Known(Observation({"a": tensor(1.0), "c": tensor(1.0)})))
+    known = ComparableObservation(Observation({"a": tensor(1.0), "b": tensor(1.0)}))
+    found = known.differences(ComparableObservation(Observation({"a": tensor(1.0), "c": tensor(1.0)})))
     assert [d.sentence for d in found] == ["b is missing.", "c is not asked for."]
 
 
 def test_raising_agrees_only_with_raising_the_same():
     fine = Observation({"x": tensor(1.0)})
     index, value = (Observation(None, Raised(kind, "text")) for kind in ("IndexError", "ValueError"))
-    assert Known(index).same(Known(index))
-    assert [Known(a).excess(Known(b)) for a, b in ((index, value), (fine, index), (index, fine))] == [math.inf] * 3
+    assert ComparableObservation(index).same(ComparableObservation(index))
+    assert [
+        ComparableObservation(a).excess(ComparableObservation(b))
+        for a, b in ((index, value), (fine, index), (index, fine))
+    ] == [math.inf] * 3

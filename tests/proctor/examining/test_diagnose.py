@@ -233,4 +233,4 @@ def test_what_is_not_asked_for_is_told_without_an_exception_of_ours():
 def test_a_known_mistake_is_recognised_by_few_probes_as_by_all(name, pairs):
     known = one_exercise.exercise.misconceptions[name]
     examiner = Examiner(one_exercise.exercise, "a salt", pairs=pairs)
-    assert examiner.recognised(known) == examiner.examine(known.implementation).misconceptions == (name,)
+    assert examiner.diagnosed_as(known) == examiner.examine(known.implementation).misconceptions == (name,)

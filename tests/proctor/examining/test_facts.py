@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from proctor.examining.compare import Known
+from proctor.examining.compare import ComparableObservation
 from proctor.examining.facts import facts
 from proctor.inside.observe import Observation
 
@@ -14,8 +14,8 @@ X = torch.arange(1.0, 13.0).reshape(3, 4).log1p()
 WEIGHTS = X.softmax(-1)
 
 
-def known(**values: Tensor) -> dict[str, Known]:
-    return {"probe": Known(Observation(values))}
+def known(**values: Tensor) -> dict[str, ComparableObservation]:
+    return {"probe": ComparableObservation(Observation(values))}
 
 
 @pytest.mark.parametrize(
@@ -63,6 +63,6 @@ def test_one_tensor_instead_of_three_values() -> None:
 
 def test_a_parameter_that_is_missing() -> None:
     gradients = {"gradient of q.weight": X, "gradient of q.bias": X[0]}
-    expected = known(x=X) | {"gradients": Known(Observation(gradients))}
-    seen = known(x=X + 1) | {"gradients": Known(Observation({"gradient of q.weight": X}))}
+    expected = known(x=X) | {"gradients": ComparableObservation(Observation(gradients))}
+    seen = known(x=X + 1) | {"gradients": ComparableObservation(Observation({"gradient of q.weight": X}))}
     assert facts(expected, seen, "probe")[0] == "`q.bias` is missing."

@@ -95,7 +95,7 @@ def test_equivalents_are_declared_and_stay_true(exercise):
 
 @pytest.mark.slow  # it waits until its time limit
 def test_a_mutant_that_never_ends_counts_as_noticed(monkeypatch):
-    monkeypatch.setattr("proctor.examining.mutate.PATIENCE", 1)
+    monkeypatch.setattr("proctor.examining.mutate.TIME_LIMIT", 1)
 
     def countdown(n):
         """n steps."""

@@ -17,7 +17,7 @@ import pytest
 import safetensors.torch
 import torch
 
-from proctor.examining.tensor_file import LARGEST, LONGEST_HEADER, BadFile, Shape, Weights, read, write
+from proctor.examining.tensor_file import LARGEST, LONGEST_HEADER, BadFile, Shape, Weights, read_tensors, write_tensors
 
 
 def layout(metadata: Mapping[str, str]) -> dict[str, Shape]:
@@ -31,7 +31,7 @@ def weights(**changes: Any) -> Weights:
     return Weights({k: t for k, t in (tensors | changes).items() if t is not None}, {"rows": "2"})
 
 
-RIGHT = write(weights())
+RIGHT = write_tensors(weights())
 
 
 def packed(header: Any, body: bytes = bytes(68)) -> bytes:
@@ -49,7 +49,7 @@ def header(**changes: Any) -> dict[str, Any]:
 
 
 def test_what_is_written_is_read_here_and_by_the_formats_own_reader() -> None:
-    found = read(RIGHT, layout)
+    found = read_tensors(RIGHT, layout)
     theirs = safetensors.torch.load(RIGHT)
     for name, tensor in weights().tensors.items():
         assert torch.equal(found.tensors[name], tensor)
@@ -59,14 +59,14 @@ def test_what_is_written_is_read_here_and_by_the_formats_own_reader() -> None:
 
 def test_what_the_formats_own_writer_wrote_is_read() -> None:
     content = safetensors.torch.save(dict(weights().tensors), metadata={"rows": "2", "by": "them"})
-    found = read(content, layout)
+    found = read_tensors(content, layout)
     assert torch.equal(found.tensors["table"], weights().tensors["table"])
     assert torch.equal(found.tensors["line"], weights().tensors["line"])
 
 
 def test_a_tensor_that_is_a_view_is_written_as_it_is_seen() -> None:
     turned = torch.arange(10.0).reshape(5, 2).t()
-    assert torch.equal(read(write(weights(table=turned)), layout).tensors["table"], turned)
+    assert torch.equal(read_tensors(write_tensors(weights(table=turned)), layout).tensors["table"], turned)
 
 
 def zipped() -> bytes:
@@ -127,7 +127,7 @@ REFUSED = {
 @pytest.mark.parametrize(("content", "sentence"), REFUSED.values(), ids=REFUSED.keys())
 def test_what_is_no_such_file_is_refused_in_a_sentence(content: bytes, sentence: str) -> None:
     with pytest.raises(BadFile) as refusal:
-        read(content, layout)
+        read_tensors(content, layout)
     assert sentence in str(refusal.value)
     assert refusal.value.mistake == ""
 
@@ -155,17 +155,17 @@ MISTAKES = {
 @pytest.mark.parametrize(("wrong", "mistake", "sentence"), MISTAKES.values(), ids=MISTAKES.keys())
 def test_which_tensor_it_is_is_said(wrong: Weights, mistake: str, sentence: str) -> None:
     with pytest.raises(BadFile) as refusal:
-        read(write(wrong), layout)
+        read_tensors(write_tensors(wrong), layout)
     assert refusal.value.mistake == mistake
     assert sentence in str(refusal.value)
 
 
 def test_an_unknown_dtype_and_a_hostile_name_are_told_in_plain_words() -> None:
     with pytest.raises(BadFile, match="`line` is no float32, expected float32"):
-        read(packed(header(line=entry([7], 40, 68, dtype={"F": 8}))), layout)
+        read_tensors(packed(header(line=entry([7], 40, 68, dtype={"F": 8}))), layout)
     name = "`\x1b[2J\n" + "x" * 500
     with pytest.raises(BadFile) as refusal:
-        read(packed(header(**{name: entry([7], 40, 68)})), layout)
+        read_tensors(packed(header(**{name: entry([7], 40, 68)})), layout)
     assert "\x1b" not in str(refusal.value)
     assert "\n" not in str(refusal.value)
     assert len(str(refusal.value)) < 200
@@ -173,7 +173,7 @@ def test_an_unknown_dtype_and_a_hostile_name_are_told_in_plain_words() -> None:
 
 def test_a_shape_without_end_makes_a_short_sentence() -> None:
     with pytest.raises(BadFile) as refusal:
-        read(packed(header(line=entry([10**9] * 2000, 40, 68))), layout)
+        read_tensors(packed(header(line=entry([10**9] * 2000, 40, 68))), layout)
     assert str(refusal.value) == "`line` has shape (…), expected (7,)."
 
 
@@ -186,5 +186,5 @@ def test_no_bytes_at_all_do_harm() -> None:
             content[chance.randrange(len(content))] = chance.randrange(256)
         cut = content[: chance.randrange(len(content))] if chance.random() < 0.2 else content
         with contextlib.suppress(BadFile):
-            found = read(bytes(cut), layout)
+            found = read_tensors(bytes(cut), layout)
             assert all(tensor.isfinite().all() for tensor in found.tensors.values())

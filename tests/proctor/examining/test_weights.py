@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from proctor.examining.weights import UNNAMED, Weigher
+from proctor.examining.weights import UNNAMED, WeightsJudge
 
 spec = importlib.util.spec_from_file_location("sample_weights", Path(__file__).parents[1] / "sample_weights.py")
 assert spec is not None
@@ -20,7 +20,7 @@ spec.loader.exec_module(sample)
 
 
 def judge(**numbers: Any) -> Any:
-    return Weigher(sample.line).judge(sample.file(**numbers))
+    return WeightsJudge(sample.line).judge(sample.file(**numbers))
 
 
 def test_right_weights_pass_and_hear_how_right_they_are() -> None:
@@ -60,7 +60,7 @@ def test_the_drawing_shows_how_far_it_is_to_go() -> None:
 
 
 def test_a_file_that_cannot_be_read_is_told_so_and_earns_nothing() -> None:
-    result = Weigher(sample.line).judge(b"PK\x03\x04 and so on, and on, and on")
+    result = WeightsJudge(sample.line).judge(b"PK\x03\x04 and so on, and on, and on")
     assert (result.state, result.score) == ("stopped", 0.0)
     assert "line.safetensors: It is a zip archive" in result.message
     assert "Next: `save(model)` writes a file that can be read." in result.message
@@ -75,7 +75,7 @@ def test_a_mistake_in_the_file_itself_has_a_name() -> None:
 
 
 def test_data_are_fresh_for_every_salt_and_the_same_for_one() -> None:
-    one, again, other = (Weigher(sample.line, salt).data for salt in ("a", "a", "b"))
+    one, again, other = (WeightsJudge(sample.line, salt).data for salt in ("a", "a", "b"))
     assert torch.equal(one, again)
     assert not torch.equal(one, other)
 
@@ -97,8 +97,8 @@ def test_the_number_of_threads_is_left_as_it_was() -> None:
 
 @pytest.mark.parametrize("name", sample.line.examples)
 def test_an_example_makes_its_mistake(name: str) -> None:
-    from proctor.examining.tensor_file import read, write
+    from proctor.examining.tensor_file import read_tensors, write_tensors
 
     mistake, make = sample.line.examples[name]
-    right = read(sample.file(), sample.layout)
-    assert Weigher(sample.line).judge(write(make(right))).misconceptions == (mistake,)
+    right = read_tensors(sample.file(), sample.layout)
+    assert WeightsJudge(sample.line).judge(write_tensors(make(right))).misconceptions == (mistake,)

@@ -64,7 +64,7 @@ def called(family, action) -> tuple[str, ...]:
     with blocker.without([family]):
         with contextlib.suppress(RuntimeError):
             action()
-        return blocker.taken()
+        return blocker.pop_calls()
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -201,7 +201,7 @@ def test_a_function_that_is_withheld_is_told():
     blocker = Blocker()
     with blocker.without([], {(code.co_filename, "called"): "the course's own answer"}):
         called(SOFTMAX, lambda: None)
-    assert blocker.taken() == ("the course's own answer",)
+    assert blocker.pop_calls() == ("the course's own answer",)
 
 
 def test_the_refusal_says_what_is_refused():
@@ -215,14 +215,14 @@ def test_everything_else_stays():
     blocker = Blocker()
     with blocker.without([SOFTMAX]):
         assert F.gelu(X).shape == (*F.layer_norm(X.exp() @ X.mT, (3,)).shape[:2], 4)
-        assert blocker.taken() == ()
+        assert blocker.pop_calls() == ()
 
 
 def test_nothing_forbidden_is_nothing_done():
     blocker = Blocker()
     with blocker.without([]):
         X.softmax(-1)
-    assert blocker.taken() == ()
+    assert blocker.pop_calls() == ()
 
 
 def test_a_family_of_unknown_names_is_no_error():
@@ -280,7 +280,7 @@ def test_a_look_at_all_objects_disturbs_no_other_thread() -> None:
 
 
 def test_whoever_checks_while_another_thread_looks_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    loaded, begun = python_functions.Loaded(), threading.Event()
+    loaded, begun = python_functions.LoadedFunctions(), threading.Event()
     everything = python_functions.all_functions
 
     def slowly() -> list[FunctionType]:
@@ -289,7 +289,7 @@ def test_whoever_checks_while_another_thread_looks_waits_for_it(monkeypatch: pyt
         return everything()
 
     monkeypatch.setattr(python_functions, "all_functions", slowly)
-    warm_up = threading.Thread(target=loaded.look)
+    warm_up = threading.Thread(target=loaded.scan)
     warm_up.start()
     begun.wait()
     assert loaded.named_by(MULTIHEAD)  # and not the nothing that is known while it looks
@@ -297,7 +297,7 @@ def test_whoever_checks_while_another_thread_looks_waits_for_it(monkeypatch: pyt
 
 
 def test_what_lingers_stays_away_until_the_next_block():
-    blocker = Blocker(lingers=True)
+    blocker = Blocker(keep_blocked=True)
     try:
         blocker.take_away([SOFTMAX])
         with pytest.raises(Forbidden):

@@ -113,7 +113,7 @@ def test_a_failure_of_ours_costs_one_student_nothing_more(
 @pytest.mark.slow
 def test_a_cluster_gives_the_same_files_also_when_a_worker_is_killed(tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed")
-    from proctor.grading.engines.cluster import Cluster, run
+    from proctor.grading.engines.cluster import Cluster, run_on_cluster
     from qkv.commands.grading import assignment
 
     folder = tmp_path / "class"
@@ -131,7 +131,7 @@ def test_a_cluster_gives_the_same_files_also_when_a_worker_is_killed(tmp_path: P
         def __call__(self, plan: Plan, submissions: Iterable[Submission]) -> Any:
             options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
             with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
-                for number, marked in enumerate(run(client, plan, submissions)):
+                for number, marked in enumerate(run_on_cluster(client, plan, submissions)):
                     if number == 0:
                         os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
                     yield marked

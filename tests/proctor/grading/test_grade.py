@@ -14,7 +14,7 @@ import pytest
 
 from proctor.grading.grade import grade_class, salt_of
 from proctor.grading.journal import GradedSubmission, Journal
-from proctor.grading.worker import Plan, fault
+from proctor.grading.worker import Plan, failed_submission
 from proctor.marking.submissions import Submission, collect, digest
 from proctor.report import feedback
 
@@ -175,7 +175,7 @@ def test_regrading_keeps_earlier_results(tmp_path: Path, grade: Any, sample: Any
 
 
 def test_a_fault_of_ours_is_said_to_be_ours(plan: Plan) -> None:
-    marked = fault(plan, "alice", [], "Something broke.")
+    marked = failed_submission(plan, "alice", [], "Something broke.")
     assert {result.state for result in marked.results} == {"fault"}
     assert "Something broke. This is our fault, not yours." in marked.results[0].message
     assert sum(result.score for result in marked.results) == 0
@@ -187,7 +187,7 @@ def test_a_full_disk_loses_nothing(
 ) -> None:
     grade(tmp_path / "undisturbed", InProcess(sample))
     with monkeypatch.context() as patch:
-        calm_add, calm_page = Journal.add, feedback.page
+        calm_add, calm_page = Journal.add, feedback.feedback_page
 
         def add(self: Journal, marked: GradedSubmission) -> None:
             if marked.student == "carol":
@@ -201,7 +201,7 @@ def test_a_full_disk_loses_nothing(
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             return calm_page(assignment, marked)
 
-        patch.setattr(Journal, "add", add) if where == "journal" else patch.setattr(feedback, "page", page)
+        patch.setattr(Journal, "add", add) if where == "journal" else patch.setattr(feedback, "feedback_page", page)
         with pytest.raises(OSError, match="No space left on device"):
             grade(tmp_path / "out", InProcess(sample))
         assert not (tmp_path / "out" / "results.jsonl").exists()  # nothing that looks finished

@@ -43,7 +43,7 @@ def test_a_run_is_taken_up_where_it_stopped(tmp_path: Path) -> None:
     for student in ("b", "a", "c"):
         journal.add(marked(student))
     again = Journal(tmp_path, {"seed": 1})
-    assert again.unfinished() == {"seed": 1}
+    assert again.unfinished_settings() == {"seed": 1}
     again.resume()
     assert [again.digest(student) for student in "abcd"] == ["d", "d", "d", None]
     assert [m.student for m in again.read(["a", "b", "c", "d"])] == ["a", "b", "c"]
@@ -99,7 +99,7 @@ def test_the_salt_is_for_us_alone(tmp_path: Path) -> None:
     journal.begin()
     assert journal.folder.stat().st_mode & 0o077 == 0
     journal.finish()
-    assert journal.unfinished() is None
+    assert journal.unfinished_settings() is None
     assert list(tmp_path.iterdir()) == []
 
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from proctor.grading.similarity import Likeness, shape
+from proctor.grading.similarity import Likeness, code_shape
 
 copydetect = pytest.importorskip("copydetect")
 
@@ -36,8 +36,8 @@ def likeness(**code: str) -> list[tuple[str, str]]:
 
 def test_shape_forgets_names_comments_and_layout() -> None:
     renamed = UNUSUAL.replace("scores", "table").replace("Mine", "My own work").replace("total", "t")
-    assert shape(renamed + "# nothing\n\n") == shape(UNUSUAL)
-    assert shape("x = 'a' + \"it's\" # c") == "V=S+S"
+    assert code_shape(renamed + "# nothing\n\n") == code_shape(UNUSUAL)
+    assert code_shape("x = 'a' + \"it's\" # c") == "V=S+S"
 
 
 def test_a_copy_with_other_names_is_found() -> None:

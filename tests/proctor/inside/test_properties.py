@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from proctor.examining.compare import Known
+from proctor.examining.compare import ComparableObservation
 from proctor.inside.inputs import seeded
 from proctor.inside.observe import observe
 from proctor.inside.properties import gradients, keeps_inputs, other_device, same_in, under_no_grad
@@ -21,7 +21,7 @@ def double(x):
 
 
 def agrees(probe, answer, reference=double) -> bool:
-    return Known(observe(probe, reference)).same(Known(observe(probe, answer)))
+    return ComparableObservation(observe(probe, reference)).same(ComparableObservation(observe(probe, answer)))
 
 
 def into_a_cpu_tensor(x):
@@ -92,7 +92,9 @@ def test_a_gradient_that_is_only_rounding_counts_as_zero():
     seen = observe(lambda cls: probe(cls()), Keys).values
     assert (seen["gradient of k_proj.bias"] == 0).all()
     assert (seen["gradient of k_proj.weight"] != 0).any()
-    assert Known(observe(lambda cls: probe(cls()), Keys)).same(Known(observe(lambda cls: probe(cls()), KeysOtherwise)))
+    assert ComparableObservation(observe(lambda cls: probe(cls()), Keys)).same(
+        ComparableObservation(observe(lambda cls: probe(cls()), KeysOtherwise))
+    )
 
 
 def test_what_fails_on_every_device_is_not_said_to_fail_on_another():

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from proctor.inside.rlimits import MB, Limits, mapped_bytes, memory_limit, own_processes, restrict
+from proctor.inside.rlimits import MB, Limits, lower_limits, mapped_bytes, memory_limit, own_processes
 
 
 def in_child(action: Callable[[], object]) -> int:
@@ -36,7 +36,7 @@ def test_mapped_bytes_is_what_the_kernel_says():
 
 def test_processor_time_ends_a_loop_even_if_nobody_looks_at_the_clock():
     def loop() -> None:
-        restrict(cpu_seconds=1, address_space=0, processes=4096)
+        lower_limits(cpu_seconds=1, address_space=0, processes=4096)
         while True:
             pass
 
@@ -46,7 +46,7 @@ def test_processor_time_ends_a_loop_even_if_nobody_looks_at_the_clock():
 def test_a_loop_that_ignores_the_signal_is_ended_a_second_later():
     def loop() -> None:
         signal.signal(signal.SIGXCPU, signal.SIG_IGN)
-        restrict(cpu_seconds=1, address_space=0, processes=4096)
+        lower_limits(cpu_seconds=1, address_space=0, processes=4096)
         while True:
             pass
 
@@ -55,7 +55,7 @@ def test_a_loop_that_ignores_the_signal_is_ended_a_second_later():
 
 def test_limits_are_in_force_and_cannot_be_lifted():
     def check() -> None:
-        restrict(cpu_seconds=7, address_space=mapped_bytes() + 64 * MB, processes=4096)
+        lower_limits(cpu_seconds=7, address_space=mapped_bytes() + 64 * MB, processes=4096)
         for which, expected in (("RLIMIT_CPU", (7, 8)), ("RLIMIT_FSIZE", (0, 0)), ("RLIMIT_CORE", (0, 0))):
             assert resource.getrlimit(getattr(resource, which)) == expected
         bytearray(32 * MB)

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from proctor.inside.memory_importer import MemoryImporter
-from proctor.inside.running import Cell, Output, replaced, room, run_cells, uncompiled
+from proctor.inside.running import Cell, Output, replaced, run_cells, submission_namespace, uncompiled
 from proctor.inside.stub_modules import Inert, InertModules, Missing
 
 
@@ -114,25 +114,25 @@ def test_modules_from_text_are_run_when_they_are_imported(monkeypatch):
 
 
 def test_output_keeps_the_beginning_and_stops_a_flood():
-    class Flood(Exception):
+    class LimitReached(Exception):
         pass
 
     def flood():
-        raise Flood
+        raise LimitReached
 
-    output = Output(kept=7, limit=20, flood=flood)
+    output = Output(keep=7, limit=20, on_limit=flood)
     print("hello", "world", file=output)
     output.buffer.write(b"\xffx")
     assert output.text() == "hello w"
     assert not output.isatty()
-    with pytest.raises(Flood):
+    with pytest.raises(LimitReached):
         print("x" * 10, file=output)
 
 
 def test_a_module_that_holds_answers_is_withheld_by_name():
     names: dict[str, object] = {}
     cells = [Cell("cell 1", "from course.model.blocks import Layer\ndef f(): return Layer(3)")]
-    with room(Output(9, 9, lambda: None), {"course.model.heads": "x = 1"}):
+    with submission_namespace(Output(9, 9, lambda: None), {"course.model.heads": "x = 1"}):
         run_cells(cells, names, withheld=["course"])
     with pytest.raises(ModuleNotFoundError, match=r"^course\.model\.blocks cannot be imported for this"):
         names["f"]()
@@ -142,7 +142,7 @@ def test_a_room_leaves_everything_as_it_was():
     import builtins
 
     before = dict(sys.modules), list(sys.meta_path), sys.stdout, sys.argv, builtins.input
-    with room(Output(9, 99, lambda: None), {"sandbox_test_package.one": "value = 4"}) as names:
+    with submission_namespace(Output(9, 99, lambda: None), {"sandbox_test_package.one": "value = 4"}) as names:
         run_cells([Cell("cell 1", "import matplotlib, sandbox_test_package.one as m; print(m.value)")], names)
         assert names["m"].value == 4
         assert sys.argv == ["submission"]
@@ -166,7 +166,7 @@ def test_what_is_replaced_in_a_namespace_is_put_back():
 
 
 def test_of_what_is_printed_the_beginning_since_a_moment_is_kept():
-    output = Output(kept=5, limit=100)
+    output = Output(keep=5, limit=100)
     output.write("before it")
     output.begin()
     output.write("behind it")

@@ -8,7 +8,7 @@ import pytest
 
 from proctor.locate.edits import edits
 from proctor.locate.ingredients import Ingredients
-from proctor.locate.source import LONGEST, Definition, applied
+from proctor.locate.source import LONGEST, EditableDefinition, applied
 from proctor.locate.words import KINDS
 
 TEXT = """
@@ -33,7 +33,7 @@ def weigh(s, v, dim=-1, causal=False):
 def repairs(text: str) -> dict[str, set[str]]:
     """Line of the edited text -> kinds of the edits that make it."""
     found: dict[str, set[str]] = {}
-    definition = Definition(text)
+    definition = EditableDefinition(text)
     for edit in (*edits(definition), *Ingredients([REFERENCE]).edits(definition)):
         changed = applied(text, edit).split("\n")
         line = changed[edit.line - 1].strip() if edit.line <= len(changed) else ""
@@ -101,7 +101,7 @@ def test_a_statement_moves_into_a_loop_and_out_of_it() -> None:
     before = "def f(xs):\n    row = [0]\n    for x in xs:\n        row.append(x)\n        yield row\n"
     after = "def f(xs):\n    for x in xs:\n        row = [0]\n        row.append(x)\n        yield row\n"
     for old, new in ((before, after), (after, before)):
-        found = {applied(old, edit) for edit in edits(Definition(old)) if edit.kind == "loop"}
+        found = {applied(old, edit) for edit in edits(EditableDefinition(old)) if edit.kind == "loop"}
         assert found == {new}
 
 
@@ -109,14 +109,14 @@ def test_a_factor_is_dropped_before_it_is_made_a_bool() -> None:
     """`x * factor.bool()` is `x` as well, and has nothing to do with the mistake."""
     costs = {
         applied(COUNTING, edit).split("\n")[edit.line - 1].strip(): edit.cost
-        for edit in edits(Definition(COUNTING))
+        for edit in edits(EditableDefinition(COUNTING))
         if edit.line == 9
     }
     assert costs["return total"] < costs["return total * ((d / n).bool())"]
 
 
 def test_every_edit_leaves_code_that_python_can_read() -> None:
-    definition = Definition(TEXT)
+    definition = EditableDefinition(TEXT)
     found = [*edits(definition), *Ingredients([REFERENCE]).edits(definition)]
     assert len(found) > 300
     for edit in found:
@@ -125,7 +125,7 @@ def test_every_edit_leaves_code_that_python_can_read() -> None:
 
 
 def test_every_kind_of_edit_has_words() -> None:
-    definition = Definition(TEXT)
+    definition = EditableDefinition(TEXT)
     kinds = {edit.kind for edit in (*edits(definition), *Ingredients([REFERENCE]).edits(definition))}
     assert kinds <= KINDS.keys()
 
@@ -133,17 +133,17 @@ def test_every_kind_of_edit_has_words() -> None:
 def test_a_whole_body_is_never_put_in_place_of_another() -> None:
     text = "def mean(x):\n    return x\n"
     reference = "def mean(x):\n    return x.sum() / x.numel()\n"
-    made = {edit.new for edit in Ingredients([reference]).edits(Definition(text))}
+    made = {edit.new for edit in Ingredients([reference]).edits(EditableDefinition(text))}
     assert "(x.sum() / x.numel())" not in made
     assert "x.sum()" in made
 
 
 def test_text_of_any_alphabet_is_edited_at_the_right_place() -> None:
     text = 'def f(x):\n    größe = "häß"; y = x + 1\n    return y\n'
-    changed = {applied(text, edit) for edit in edits(Definition(text)) if edit.kind == "operator"}
+    changed = {applied(text, edit) for edit in edits(EditableDefinition(text)) if edit.kind == "operator"}
     assert 'def f(x):\n    größe = "häß"; y = (x - 1)\n    return y\n' in changed
 
 
 def test_what_nobody_would_write_is_not_searched() -> None:
     with pytest.raises(SyntaxError, match="too long to be searched"):
-        Definition("x = 1\n" * LONGEST)
+        EditableDefinition("x = 1\n" * LONGEST)

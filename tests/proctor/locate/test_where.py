@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from proctor import Examiner, Result
-from proctor.grading.worker import examiners_of, sandbox_for
-from proctor.inside.running import FOR_AN_EDIT
-from proctor.locate import search
+from proctor.grading.worker import assignment_sandbox, examiners_of
+from proctor.inside.running import EDIT_TIME_LIMIT
+from proctor.locate import repair
 from proctor.locate.source import applied
 from proctor.marking.answers import Answers
 from proctor.marking.extraction import extract
 from proctor.marking.in_process import InProcess
-from proctor.marking.locating import Locating
+from proctor.marking.line_search import LineSearch
 from proctor.marking.submission_marker import SubmissionMarker, mark_submission
 from proctor.marking.submissions import File
 from proctor.sandbox import Limits, Sandbox
@@ -40,7 +40,7 @@ def examiners(sample_norm: Any) -> dict[str, Examiner]:
 
 @pytest.fixture(scope="module")
 def box(sample_norm: Any, examiners: dict[str, Examiner], quick_start: None) -> Iterator[Sandbox]:
-    with sandbox_for(sample_norm.assignment(), examiners, Limits(seconds=10.0, memory_mb=1024)) as box:
+    with assignment_sandbox(sample_norm.assignment(), examiners, Limits(seconds=10.0, memory_mb=1024)) as box:
         yield box
 
 
@@ -55,9 +55,9 @@ def mark(request: pytest.FixtureRequest, sample_norm: Any, examiners: dict[str, 
     """Mark a submission that is given as text: the result of one exercise."""
     runner = request.getfixturevalue("here" if request.param == "here" else "box")
 
-    def mark(text: str, name: str = "standardise", locating: Locating | None = None) -> Result:
+    def mark(text: str, name: str = "standardise", line_search: LineSearch | None = None) -> Result:
         files = [File("work.py", text.encode())]
-        locator = locating or Locating(reveal=True)
+        locator = line_search or LineSearch(reveal=True)
         results, _, _ = mark_submission(sample_norm.assignment(), examiners, runner, files, locator)
         return next(result for result in results if result.exercise == name)
 
@@ -104,7 +104,7 @@ def test_the_repair_is_never_shown(mark: Mark) -> None:
     shown = "\n".join((result.message, *result.steps))
     assert "(-1)" not in shown
     assert result.steps[0] == "The change was made to this piece of your code: `-2`."
-    hidden = mark(changed(("** 2).mean(-1", "** 2).mean(-2")), locating=Locating())
+    hidden = mark(changed(("** 2).mean(-1", "** 2).mean(-2")), line_search=LineSearch())
     assert hidden.located is not None
     assert hidden.located.new == ""
     assert replace(hidden, located=result.located) == result
@@ -183,9 +183,9 @@ def test_where_the_numbers_part_in_a_loop(
     mark: Mark, right: str, change: tuple[str, str], line: int, said: str
 ) -> None:
     """Each round computes a part of what our solution has at once, and nothing is wrong with that."""
-    only_trace = Locating(candidates=0)
-    assert mark(right, locating=only_trace).state == "passed"
-    result = mark(right.replace(*change), locating=only_trace)
+    only_trace = LineSearch(candidates=0)
+    assert mark(right, line_search=only_trace).state == "passed"
+    result = mark(right.replace(*change), line_search=only_trace)
     assert result.located is not None
     assert result.line == line
     assert f"Look at line {line}: {said}" in result.message
@@ -204,7 +204,7 @@ def test_another_way_that_is_right_elsewhere_is_not_the_mistake(mark: Mark) -> N
             "    return",
         ),
     )
-    result = mark(text, locating=Locating(candidates=0))
+    result = mark(text, line_search=LineSearch(candidates=0))
     assert result.line == 7
     assert "Look at line 7: `spread + wider` has a value that our solution has nowhere" in result.message
 
@@ -228,7 +228,7 @@ def test_a_property_that_is_missing_has_its_line(mark: Mark, change: tuple[str, 
 
 def test_an_edit_that_mends_all_values_is_told_as_that(mark: Mark, monkeypatch: pytest.MonkeyPatch) -> None:
     """Besides, the answer writes into its input, for which a second edit would be needed."""
-    monkeypatch.setattr(search, "SEEDS", 0)
+    monkeypatch.setattr(repair, "SEEDS", 0)
     text = changed(("x - middle", "x + middle"), ("    return", "    x[...] = 0\n    return"))
     result = mark(text)
     assert (result.help, result.line) == ("located", 3)
@@ -238,7 +238,7 @@ def test_an_edit_that_mends_all_values_is_told_as_that(mark: Mark, monkeypatch: 
 
 
 def test_what_is_right_so_far_is_said_to_be(mark: Mark) -> None:
-    result = mark(changed(("gain * centred / (spread + eps).sqrt()", "spread")), locating=Locating(candidates=0))
+    result = mark(changed(("gain * centred / (spread + eps).sqrt()", "spread")), line_search=LineSearch(candidates=0))
     assert result.line == 5
     assert "Look at line 5: `spread` is a value that our solution has too, but on the way to its result." in (
         result.message
@@ -265,7 +265,7 @@ def test_an_edit_that_never_ends_is_passed_over(mark: Mark) -> None:
     text = changed(
         ("    middle", "    n = 3\n    while n > 0:\n        n = n - 1\n    middle"), ("x - middle", "x * middle")
     )
-    assert FOR_AN_EDIT < 1
+    assert EDIT_TIME_LIMIT < 1
     result = mark(text)
     assert result.line == 6
     assert result.located is not None
@@ -310,14 +310,14 @@ def test_a_reference_without_a_text_traces_nothing(sample: Any) -> None:
     answers = Answers(
         [extract(File("work.py", sample.code(square="def square(x):\n    return x.sin().cos()\n").encode()))]
     )
-    marker = SubmissionMarker(sample.assignment(), examiners, runner, answers, locator=Locating())
+    marker = SubmissionMarker(sample.assignment(), examiners, runner, answers, locator=LineSearch())
     marker.mark()
     assert marker.results["square"].state == "not_yet"
     assert marker.results["square"].help is None
 
 
 def test_edits_are_made_where_they_say(sample_norm: Any) -> None:
-    from proctor.locate.search import candidates
+    from proctor.locate.repair import candidates
 
     found = candidates({"work.py": "\n\n" + RIGHT}, [])
     for candidate in found:

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from proctor.report.lms import CannotExport, export
+from proctor.report.lms import CannotExport, export_results
 from proctor.report.lms.autograder import autograder
-from proctor.report.lms.results import words
+from proctor.report.lms.results import spreadsheet_text
 
 POINTS = {"double": 1.0, "shifted": 2.0}
 ROWS = [
@@ -43,7 +43,7 @@ def table(path: Path) -> list[list[str]]:
 
 
 def test_canvas(graded: Path) -> None:
-    export(graded, "canvas", graded / "canvas.csv", POINTS, "qkv")
+    export_results(graded, "canvas", graded / "canvas.csv", POINTS, "qkv")
     header, possible, *students = table(graded / "canvas.csv")
     assert header == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "double", "shifted"]
     assert possible == ["    Points Possible", "", "", "", "", "1", "2"]
@@ -51,7 +51,7 @@ def test_canvas(graded: Path) -> None:
 
 
 def test_moodle_grades_are_numbers(graded: Path) -> None:
-    export(graded, "moodle", graded / "moodle.csv", POINTS, "qkv")
+    export_results(graded, "moodle", graded / "moodle.csv", POINTS, "qkv")
     header, *students = table(graded / "moodle.csv")
     assert header == ["username", "double", "shifted", "total", "feedback"]
     assert [float(cell) for row in students for cell in row[1:4]] == [1, 0.6667, 1.6667, 0, 0, 0]
@@ -60,7 +60,7 @@ def test_moodle_grades_are_numbers(graded: Path) -> None:
 
 
 def test_a_plain_table(graded: Path) -> None:
-    export(graded, "csv", graded / "plain.csv", POINTS, "qkv")
+    export_results(graded, "csv", graded / "plain.csv", POINTS, "qkv")
     assert table(graded / "plain.csv") == [
         ["student", "double", "shifted", "total"],
         ["anna", "1", "0.6667", "1.6667"],
@@ -86,7 +86,7 @@ def check_results(results: dict[str, Any]) -> None:
 
 
 def test_gradescope_results_per_student(graded: Path) -> None:
-    export(graded, "gradescope", graded / "class.zip", POINTS, "qkv")
+    export_results(graded, "gradescope", graded / "class.zip", POINTS, "qkv")
     with zipfile.ZipFile(graded / "class.zip") as archive:
         assert archive.namelist() == ["anna/results.json", "陈 伟/results.json", "autograder.zip"]
         anna = json.loads(archive.read("anna/results.json"))
@@ -98,7 +98,7 @@ def test_gradescope_results_per_student(graded: Path) -> None:
 
 
 def test_gradescope_autograder(graded: Path, root: Path) -> None:
-    export(graded, "gradescope", graded / "class.zip", POINTS, "qkv")
+    export_results(graded, "gradescope", graded / "class.zip", POINTS, "qkv")
     with zipfile.ZipFile(graded / "class.zip") as archive:
         inner = zipfile.ZipFile(io.BytesIO(archive.read("autograder.zip")))
     names = set(inner.namelist())
@@ -142,32 +142,32 @@ def test_gradescope_autograder_runs(tmp_path: Path) -> None:
 def test_gradescope_results_of_a_class_of_one(graded: Path) -> None:
     lines = (graded / "results.jsonl").read_text("utf-8").splitlines(keepends=True)
     (graded / "results.jsonl").write_text("".join(lines[:2]), encoding="utf-8")
-    export(graded, "gradescope", graded / "there" / "results.json", POINTS, "qkv")
+    export_results(graded, "gradescope", graded / "there" / "results.json", POINTS, "qkv")
     check_results(json.loads((graded / "there" / "results.json").read_text("utf-8")))
 
 
 def test_exports_do_not_depend_on_the_hour(graded: Path) -> None:
     for kind in ("gradescope", "canvas", "moodle", "csv"):
         for name in ("a", "b"):
-            export(graded, kind, graded / f"{name}.{kind}", POINTS, "qkv")
+            export_results(graded, kind, graded / f"{name}.{kind}", POINTS, "qkv")
         assert (graded / f"a.{kind}").read_bytes() == (graded / f"b.{kind}").read_bytes()
 
 
 @pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "\nx", "＝1", "'=1", "''+1"])
 def test_a_name_that_a_spreadsheet_would_run_is_words(name: str) -> None:
-    assert words(name) == f"'{name}"
+    assert spreadsheet_text(name) == f"'{name}"
 
 
 @pytest.mark.parametrize("name", ["anna", "'t Hart", "O'Neil", "陈 伟", "a=1", "", "'", "1"])
 def test_other_names_stay_as_they_are(name: str) -> None:
-    assert words(name) == name
+    assert spreadsheet_text(name) == name
 
 
 @pytest.mark.parametrize(("kind", "columns"), [("canvas", (0, 3)), ("moodle", (0,)), ("csv", (0,))])
 def test_no_table_has_a_formula(graded: Path, kind: str, columns: tuple[int, ...]) -> None:
     text = (graded / "results.jsonl").read_text("utf-8").replace('"anna"', '"=HYPERLINK(1)"')
     (graded / "results.jsonl").write_text(text, encoding="utf-8")
-    export(graded, kind, graded / "table.csv", POINTS, "qkv")
+    export_results(graded, kind, graded / "table.csv", POINTS, "qkv")
     rows = table(graded / "table.csv")
     assert [row[0] for row in rows if "HYPERLINK" in row[0]] == ["'=HYPERLINK(1)"]
     assert [row[column] for row in rows for column in columns if row[column].startswith("=")] == []
@@ -176,7 +176,7 @@ def test_no_table_has_a_formula(graded: Path, kind: str, columns: tuple[int, ...
 
 def test_one_results_json_is_for_one_student(graded: Path) -> None:
     with pytest.raises(CannotExport) as caught:
-        export(graded, "gradescope", graded / "results.json", POINTS, "qkv")
+        export_results(graded, "gradescope", graded / "results.json", POINTS, "qkv")
     assert str(caught.value) == ("results.json holds one student, and this class has 2: name a .zip for all of them.")
     assert not (graded / "results.json").exists()
 
@@ -187,6 +187,6 @@ def test_damaged_results_are_said_to_be(graded: Path, line: str) -> None:
     with (graded / "results.jsonl").open("a", encoding="utf-8") as file:
         file.write(line + "\n")
     with pytest.raises(CannotExport, match=r"results.jsonl is damaged \(.*\)\. Grade again to write it anew\.$"):
-        export(graded, "csv", graded / "c.csv", POINTS, "qkv")
+        export_results(graded, "csv", graded / "c.csv", POINTS, "qkv")
     assert sorted(path.name for path in graded.iterdir()) == ["c.csv", "results.jsonl"]
     assert (graded / "c.csv").read_text() == "from before"

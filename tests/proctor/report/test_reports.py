@@ -12,7 +12,7 @@ import pytest
 
 from proctor.examining.result import Explanation, Result
 from proctor.grading.journal import GradedSubmission
-from proctor.grading.worker import fault
+from proctor.grading.worker import failed_submission
 from proctor.report import feedback, summary
 from proctor.report.tally import Tally
 from proctor.report.write import write_reports
@@ -69,7 +69,7 @@ def test_a_feedback_page(assignment: Any) -> None:
         double=tripled(),
         **{n: result(n, "not_started") for n in ("shifted", "square", "share", "bump")},
     )
-    text = Tags(feedback.page(assignment, marked)).text
+    text = Tags(feedback.feedback_page(assignment, marked)).text
     assert "Feedback for anna" in text
     assert "0.5 of 3 points , 0 of 2 exercises passed (in what you have begun)" in text
     assert "cell 2 of a.ipynb has a syntax error." in text
@@ -80,12 +80,12 @@ def test_a_feedback_page(assignment: Any) -> None:
 
 def test_remarks_are_shown_also_where_all_is_well(assignment: Any) -> None:
     marked = student("anna", double=result("double", remarks=("You compute it `twice`.",)))
-    assert "Remark: You compute it twice ." in Tags(feedback.page(assignment, marked)).text
+    assert "Remark: You compute it twice ." in Tags(feedback.feedback_page(assignment, marked)).text
 
 
 def test_files_that_were_not_read_are_named_once_and_on_top(assignment: Any) -> None:
     notes = ("a.py is empty.", "a.py is empty.", *(f"cell {n} of b.ipynb has a syntax error." for n in range(20)))
-    text = Tags(feedback.page(assignment, student("anna", notes=notes))).text
+    text = Tags(feedback.feedback_page(assignment, student("anna", notes=notes))).text
     assert text.count("a.py is empty.") == 1
     assert text.index("a.py is empty.") < text.index("Lines")
     assert "and 13 more" in text
@@ -104,7 +104,7 @@ def test_hostile_text_stays_text(assignment: Any) -> None:
     tally = Tally(assignment)
     tally.add(marked)
     tally.add(student("b", share=result("share", "stopped", explanations=(Explanation(EVIL, EVIL),))))
-    for page in (feedback.page(assignment, marked), summary.page(tally)):
+    for page in (feedback.feedback_page(assignment, marked), summary.summary_page(tally)):
         tags = Tags(page)
         assert [tag for tag, _ in tags.tags].count("script") == 1
         assert not any(tag == "img" or any(key.startswith("on") for key in attributes) for tag, attributes in tags.tags)
@@ -115,7 +115,7 @@ def test_hostile_text_stays_text(assignment: Any) -> None:
 def test_pages_ask_nobody_for_anything(assignment: Any) -> None:
     tally = Tally(assignment)
     tally.add(student("anna"))
-    for page in (feedback.page(assignment, student("anna")), summary.page(tally)):
+    for page in (feedback.feedback_page(assignment, student("anna")), summary.summary_page(tally)):
         assert not re.search(r"(src|href)=[\"'](https?:)?//|@import|url\(", page)
 
 
@@ -141,7 +141,7 @@ def test_the_summary_tells_the_class_at_a_glance(assignment: Any) -> None:
         ("halved", 1, "emil"),
     ]
     assert tally.histogram() == [1, 0, 0, 0, 0, 0, 0, 0, 1, 6]
-    text = Tags(summary.page(tally)).text
+    text = Tags(summary.summary_page(tally)).text
     for words in (
         "School: class summary",
         "8 students, 5 exercises, 6 points",
@@ -161,15 +161,15 @@ def test_a_class_that_has_not_begun(assignment: Any) -> None:
     tally.add(
         student("hugo", **{n: result(n, "not_started") for n in ("double", "shifted", "square", "share", "bump")})
     )
-    text = Tags(summary.page(tally)).text
+    text = Tags(summary.summary_page(tally)).text
     assert "Nobody has started: Lines; Curves." in text
-    assert Tags(summary.page(Tally(assignment))).text
+    assert Tags(summary.summary_page(Tally(assignment))).text
 
 
 def test_our_faults_are_not_theirs(plan: Any, assignment: Any) -> None:
     tally = Tally(assignment)
-    tally.add(fault(plan, "anna", [], "It broke."))
-    assert "5 answers could not be checked. That is a fault of the grader" in Tags(summary.page(tally)).text
+    tally.add(failed_submission(plan, "anna", [], "It broke."))
+    assert "5 answers could not be checked. That is a fault of the grader" in Tags(summary.summary_page(tally)).text
 
 
 def test_a_name_that_is_too_long_for_a_file(tmp_path: Path, assignment: Any) -> None:

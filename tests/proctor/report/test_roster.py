@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from proctor.report.lms import BadRoster, Roster, export, read_roster
+from proctor.report.lms import BadRoster, Roster, export_results, read_roster
 from proctor.report.lms.roster import Person
 
 ALL = "folder,id,name,login,email\nanna,0017,Anna Ahl,aahl,anna@example.org\nben,18,Ben Bo,bbo,ben@example.org\n"
@@ -97,7 +97,7 @@ ABSENT = "In the roster and without a submission: ben."
 
 
 def test_canvas_gets_ids(graded: Path) -> None:
-    said = export(graded, "canvas", graded / "c.csv", {}, "qkv", roster(graded, ALL))
+    said = export_results(graded, "canvas", graded / "c.csv", {}, "qkv", roster(graded, ALL))
     assert table(graded / "c.csv")[2:] == [
         ["Anna Ahl", "0017", "", "aahl", "", "0.5"],
         ["'=cmd|' /C calc'!A0", "", "", "'=cmd|' /C calc'!A0", "", "0.5"],
@@ -107,7 +107,7 @@ def test_canvas_gets_ids(graded: Path) -> None:
 
 
 def test_moodle_gets_ids_and_nobody_that_it_does_not_know(graded: Path) -> None:
-    said = export(graded, "moodle", graded / "m.csv", {}, "qkv", roster(graded, ALL))
+    said = export_results(graded, "moodle", graded / "m.csv", {}, "qkv", roster(graded, ALL))
     assert table(graded / "m.csv") == [
         ["idnumber", "username", "email", "double", "total", "feedback"],
         ["0017", "aahl", "anna@example.org", "0.5", "0.5", "double: not yet"],
@@ -117,7 +117,7 @@ def test_moodle_gets_ids_and_nobody_that_it_does_not_know(graded: Path) -> None:
 
 
 def test_moodle_gets_only_what_the_roster_has(graded: Path) -> None:
-    export(graded, "moodle", graded / "m.csv", {}, "qkv", roster(graded, "folder,id,name\nanna,17,Anna\n"))
+    export_results(graded, "moodle", graded / "m.csv", {}, "qkv", roster(graded, "folder,id,name\nanna,17,Anna\n"))
     assert table(graded / "m.csv") == [
         ["idnumber", "double", "total", "feedback"],
         ["17", "0.5", "0.5", "double: not yet"],
@@ -125,7 +125,7 @@ def test_moodle_gets_only_what_the_roster_has(graded: Path) -> None:
 
 
 def test_the_plain_table_says_whose_folder_it_is(graded: Path) -> None:
-    export(graded, "csv", graded / "p.csv", {}, "qkv", roster(graded, ALL))
+    export_results(graded, "csv", graded / "p.csv", {}, "qkv", roster(graded, ALL))
     assert table(graded / "p.csv") == [
         ["student", "id", "name", "double", "total"],
         ["anna", "0017", "Anna Ahl", "0.5", "0.5"],
@@ -135,5 +135,7 @@ def test_the_plain_table_says_whose_folder_it_is(graded: Path) -> None:
 
 
 def test_ids_stay_as_they_are_and_names_cannot_be_run(graded: Path) -> None:
-    export(graded, "canvas", graded / "c.csv", {}, "qkv", roster(graded, "folder,id,name,login\nanna,-1,@SUM(A1),+x\n"))
+    export_results(
+        graded, "canvas", graded / "c.csv", {}, "qkv", roster(graded, "folder,id,name,login\nanna,-1,@SUM(A1),+x\n")
+    )
     assert table(graded / "c.csv")[2] == ["'@SUM(A1)", "-1", "", "+x", "", "0.5"]

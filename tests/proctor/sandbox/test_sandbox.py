@@ -21,7 +21,7 @@ from proctor import Examiner
 from proctor.inside import frames
 from proctor.inside.running import Cell, Job, Version
 from proctor.marking.probe_pickle import dumps
-from proctor.sandbox import Fault, Limits, Refused, Sandbox, describe, launch
+from proctor.sandbox import Fault, Limits, Refused, Sandbox, describe_tiers, launch
 
 spec = importlib.util.spec_from_file_location("one_exercise", Path(__file__).parents[1] / "one_exercise.py")
 # known by name, since its probes are pickled
@@ -35,7 +35,7 @@ RIGHT = "def affine(x, slope, offset):\n    return slope * x + offset"
 
 
 def make(tier: str, limits: Limits = LIMITS, **options: Any) -> Sandbox:
-    works = {name: (available, why) for name, available, why in describe()}
+    works = {name: (available, why) for name, available, why in describe_tiers()}
     if not works[tier][0]:
         pytest.skip(works[tier][1])
     draws = {"affine": EXAMINER.draws}
@@ -243,7 +243,7 @@ def test_a_process_is_gone_when_its_session_ends(box):
     with box.session() as session:
         run_in(session, MARK)
     assert run_in(session, MARK).output == "0\n"
-    box.dismiss()
+    box.end_child()
 
 
 @pytest.mark.parametrize(
@@ -415,7 +415,7 @@ box.run(Job([Cell("cell 1", "while True: pass")]))
 
 def test_probes_that_cannot_be_loaded_are_a_fault_of_ours():
     with make("landlock") as box:
-        box._stock = replace(box._stock, probes=b"not a pickle")
+        box._payload = replace(box._payload, probes=b"not a pickle")
         with pytest.raises(Fault, match=r"(?s)^the sandbox did not start: .*UnpicklingError"):
             box.start()
 

@@ -18,13 +18,13 @@ from proctor.sandbox.visible_files import current
 LIMITS = Limits(seconds=20.0, memory_mb=256)
 
 
-def walls(limits: Limits = LIMITS) -> launch.Walls:
-    return launch.Walls(choose(), current(before_torch=True), limits, warmup.chosen())
+def config(limits: Limits = LIMITS) -> launch.SandboxConfig:
+    return launch.SandboxConfig(choose(), current(before_torch=True), limits, warmup.chosen())
 
 
 @pytest.fixture
 def spare() -> Iterator[launch.Zygote]:
-    launch.begin_spare(walls())
+    launch.begin_spare(config())
     yield launch._spare[0][1]
     launch.drop_spare()
 
@@ -72,9 +72,9 @@ def test_a_process_that_is_forked_from_this_one_can_take_and_end_it(spare: launc
 BEGIN = """
 import sys
 from proctor.sandbox import Limits, launch
-from qkv.commands import early
+from qkv.commands import early_sandbox
 
-early.begin_sandbox(Limits(), False)
+early_sandbox.begin_sandbox(Limits(), False)
 print("torch" in sys.modules, len(launch._spare))
 launch.drop_spare()
 """

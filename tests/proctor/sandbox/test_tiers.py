@@ -13,7 +13,7 @@ from proctor.sandbox.visible_files import current
 def offered(monkeypatch):
     def offer(*working):
         rows = tuple((tier, tier in working, f"because of {tier}") for tier in tiers.TIERS)
-        monkeypatch.setattr(tiers, "describe", lambda: rows)
+        monkeypatch.setattr(tiers, "describe_tiers", lambda: rows)
 
     return offer
 
@@ -56,7 +56,7 @@ def test_a_tier_that_does_not_work_or_exist_is_refused(offered):
 
 
 def test_describe_has_a_reason_for_every_tier():
-    rows = tiers.describe()
+    rows = tiers.describe_tiers()
     assert [tier for tier, _, _ in rows] == list(tiers.TIERS)
     assert all(isinstance(works, bool) and why for _, works, why in rows)
 

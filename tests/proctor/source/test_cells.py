@@ -10,25 +10,25 @@ from proctor.source import cells
 
 
 def test_lines_keep_their_numbers() -> None:
-    text = cells.parsed("%%time\na = 1\n!ls \\\n  -l\n\nb = (1\n% 2)\ntorch?\n")
+    text = cells.parse_cell("%%time\na = 1\n!ls \\\n  -l\n\nb = (1\n% 2)\ntorch?\n")
     assert text.source == "\na = 1\npass\n\n\nb = (1\n% 2)\npass\n"
     assert [node.lineno for node in text.tree.body] == [2, 3, 6, 8]
 
 
 def test_a_cell_in_another_language_is_empty() -> None:
-    assert not cells.parsed("%%bash\nls").tree.body
+    assert not cells.parse_cell("%%bash\nls").tree.body
 
 
 def test_what_is_wrong_without_magics_is_told_as_python_tells_it() -> None:
     with pytest.raises(SyntaxError, match="was never closed"):
-        cells.parsed("a = (1")
+        cells.parse_cell("a = (1")
 
 
 def test_magics_are_found_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[str] = []
     parse = ast.parse
     monkeypatch.setattr(ast, "parse", lambda text: calls.append(text) or parse(text))
-    cells.parsed("a = 1\n" * 200 + "!ls\n%time x = (\nx = !pwd\ntorch?\n" * 500)
+    cells.parse_cell("a = 1\n" * 200 + "!ls\n%time x = (\nx = !pwd\ntorch?\n" * 500)
     assert len(calls) == 2
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from proctor.source.names import Names, names_of
+from proctor.source.names import Names, statement_names
 
 from . import programs
 
@@ -21,7 +21,7 @@ NEW = sys.version_info >= (3, 12)
 
 def names(text: str) -> Names:
     (statement,) = ast.parse(text).body
-    return names_of(statement)
+    return statement_names(statement)
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_symtable_says_the_same(text: str) -> None:
     """But for what `+=` and `del` need, `x: int` without a value, what a class looks up outside before it binds it, and
     `:=` in a comprehension, which it calls global and not bound."""
     (statement,) = ast.parse(text).body
-    found = names_of(statement)
+    found = statement_names(statement)
     table = symtable.symtable(text, "<made up>", "exec")
     bound = {s.get_name() for s in table.get_symbols() if s.is_assigned() or s.is_imported()}
     needed = {s.get_name() for s in table.get_symbols() if s.is_referenced()}
@@ -207,7 +207,7 @@ def bound_on_some_path(text: str) -> set[str]:
     """What a block in the body of a class binds or not: it counts as bound, though the module may be asked for it."""
     classes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ClassDef)]
     blocks = [part for node in classes for part in node.body if isinstance(part, BLOCKS)]
-    return {name for block in blocks for name in names_of(block).binds}
+    return {name for block in blocks for name in statement_names(block).binds}
 
 
 BLOCKS = ast.If | ast.For | ast.With | ast.Try | ast.Match

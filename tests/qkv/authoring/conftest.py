@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from qkv.authoring.build.building import build
+from qkv.authoring.build.building import build_editions
 from qkv.course import Course, Facts
 
 TINY = Path(__file__).parent / "tiny_course"
@@ -33,7 +33,7 @@ def built_once(tmp_path_factory: pytest.TempPathFactory, root: Path) -> Course:
     """Both editions made. Shared: copy before you change it."""
     course = copy_of_tiny_course(tmp_path_factory.mktemp("built") / "course", root)
     said: list[str] = []
-    assert build(course=course, say=said.append) == 0, said
+    assert build_editions(course=course, say=said.append) == 0, said
     return course
 
 

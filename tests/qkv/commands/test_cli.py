@@ -235,7 +235,7 @@ def test_check_hands_on_files_and_the_exit_code(tmp_path: Path, monkeypatch: pyt
 
 def test_start(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: dict[str, Any] = {}
-    pretend(monkeypatch, "qkv.commands.serve", start=lambda **options: seen.update(options) or 0)
+    pretend(monkeypatch, "qkv.commands.start", serve_course=lambda **options: seen.update(options) or 0)
     assert run("start", "--no-browser", "--port", "9001").exit_code == 0
     assert seen == {"port": 9001, "browser": False}
 
@@ -243,7 +243,9 @@ def test_start(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_grade(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: dict[str, Any] = {}
     pretend(
-        monkeypatch, "qkv.commands.grading", grade=lambda *places, **options: seen.update(options, places=places) or 0
+        monkeypatch,
+        "qkv.commands.grading",
+        grade_submissions=lambda *places, **options: seen.update(options, places=places) or 0,
     )
     out = tmp_path / "out"
     assert (
@@ -269,7 +271,7 @@ def test_grade(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_grade_takes_a_chapter_for_its_exercises(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: dict[str, Any] = {}
-    pretend(monkeypatch, "qkv.commands.grading", grade=lambda *places, **options: seen.update(options) or 0)
+    pretend(monkeypatch, "qkv.commands.grading", grade_submissions=lambda *places, **options: seen.update(options) or 0)
     assert run("grade", tmp_path, "--out", tmp_path / "out", "--exercises", "lookup,split_heads").exit_code == 0
     assert seen["exercises"] == [*exercises.names_of("lookup"), "split_heads"]
 
@@ -277,7 +279,7 @@ def test_grade_takes_a_chapter_for_its_exercises(tmp_path: Path, monkeypatch: py
 def test_export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "results.jsonl").write_text("")
     seen: list[Any] = []
-    pretend(monkeypatch, "qkv.commands.grading", export=lambda *given: seen.extend(given) or 0)
+    pretend(monkeypatch, "qkv.commands.grading", export_class=lambda *given: seen.extend(given) or 0)
     (tmp_path / "who.csv").write_text("")
     assert run("export", tmp_path, "--format", "canvas", "--out", tmp_path / "c.csv").exit_code == 0
     assert seen == [tmp_path, "canvas", tmp_path / "c.csv", None]
@@ -294,7 +296,7 @@ def test_export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(("names", "handed_on"), [([], []), (["lookup", "softmax"], ["lookup", "softmax"])])
 def test_lint(names: list[str], handed_on: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[list[str]] = []
-    pretend(monkeypatch, "qkv.authoring.write.lint", run=lambda given, salts, jobs: seen.append(given) or 0)
+    pretend(monkeypatch, "qkv.authoring.write.lint", run_lint=lambda given, salts, jobs: seen.append(given) or 0)
     assert run("lint", *names).exit_code == 0
     assert seen == [handed_on]
 
@@ -314,7 +316,7 @@ def test_lint_of_what_changed_and_whose_turn_it_is(
     seen: list[list[str]] = []
     monkeypatch.setenv("QKV_DAY", "2")
     monkeypatch.delenv("QKV_ALL", raising=False)
-    pretend(monkeypatch, "qkv.authoring.write.lint", run=lambda given, salts, jobs: seen.append(given) or 0)
+    pretend(monkeypatch, "qkv.authoring.write.lint", run_lint=lambda given, salts, jobs: seen.append(given) or 0)
     pretend(monkeypatch, "qkv.authoring.write.changed", changed_exercises=lambda root: ["softmax", "rotate"])
     assert run("lint", *arguments).exit_code == 0
     assert seen == [handed_on]
@@ -336,7 +338,7 @@ def test_lint_of_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_build(arguments: list[str], handed_on: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[Any, ...]] = []
-    pretend(monkeypatch, "qkv.authoring.build.building", build=lambda *given: seen.append(given) or 1)
+    pretend(monkeypatch, "qkv.authoring.build.building", build_editions=lambda *given: seen.append(given) or 1)
     assert run(*arguments).exit_code == 1
     assert seen == [handed_on]
 
@@ -353,7 +355,7 @@ def test_book(arguments: list[str], built: int, calls: list[str], code: int, mon
     seen: list[str] = []
     pretend(
         monkeypatch,
-        "qkv.commands.serve",
+        "qkv.commands.start",
         build_book=lambda: seen.append("built") or built,
         serve_book=lambda: seen.append("served") or 0,
     )

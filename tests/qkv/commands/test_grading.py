@@ -175,7 +175,7 @@ def test_a_disk_that_is_full_while_grading(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(grading, "grade_class", full)
-    assert grading.grade(room, tmp_path / "out") == 1
+    assert grading.grade_submissions(room, tmp_path / "out") == 1
     assert capsys.readouterr().err.splitlines()[-1] == (
         f"Not finished: No space left on device. What is marked so far is kept in {tmp_path / 'out'}: "
         "the same command goes on from there."
@@ -190,7 +190,7 @@ def test_what_is_ignored_and_who_is_missing_is_said(
 
     monkeypatch.setattr(grading, "grade_class", nothing)
     (tmp_path / "who.csv").write_text("folder,id,name\nben,1,Ben\ndora,2,Dora\n")
-    grading.grade(room, tmp_path / "out", roster=tmp_path / "who.csv")
+    grading.grade_submissions(room, tmp_path / "out", roster=tmp_path / "who.csv")
     said = capsys.readouterr().err.splitlines()
     assert said[:3] == [
         "Ignored: .anna", "Not in the roster: cleo.", "In the roster and without a submission: dora."
@@ -202,15 +202,15 @@ def test_an_export_finds_the_roster_of_the_grading(tmp_path: Path, capsys: pytes
     row = {"student": "ben", "exercise": "softmax", "state": "passed", "score": 1.0, "message": "", "seconds": 0}
     (tmp_path / "results.jsonl").write_text(json.dumps(row) + "\n")
     (tmp_path / "roster.csv").write_text("folder,id,name\nben,17,Ben Bo\ndora,2,Dora\n")
-    assert grading.export(tmp_path, "canvas", tmp_path / "c.csv") == 0
+    assert grading.export_class(tmp_path, "canvas", tmp_path / "c.csv") == 0
     assert (tmp_path / "c.csv").read_text().splitlines()[2:] == ["Ben Bo,17,,,,1", "Dora,2,,,,"]
     assert capsys.readouterr().err == "In the roster and without a submission: dora.\n"
     (tmp_path / "other.csv").write_text("folder,id,name\nben,18,Ben\n")
-    assert grading.export(tmp_path, "canvas", tmp_path / "c.csv", tmp_path / "other.csv") == 0
+    assert grading.export_class(tmp_path, "canvas", tmp_path / "c.csv", tmp_path / "other.csv") == 0
     assert (tmp_path / "c.csv").read_text().splitlines()[2:] == ["Ben,18,,,,1"]
 
 
 def test_a_folder_without_submissions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "README.md").touch()
-    assert grading.grade(tmp_path, tmp_path / "out") == 1
+    assert grading.grade_submissions(tmp_path, tmp_path / "out") == 1
     assert "There is no submission in" in capsys.readouterr().err

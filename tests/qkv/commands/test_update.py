@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from qkv.commands.carry import carry
 from qkv.commands.cli import main
-from qkv.commands.update import update
+from qkv.commands.update import update_course
 
 STUB = 'def {}(x):\n    """Do it."""\n    raise NotImplementedError'
 NAME = "notebooks/01_lookup.ipynb"
@@ -118,7 +118,7 @@ class Clone:
 
     def update(self, **options: Any) -> int:
         self.said.clear()
-        return update(self.folder, say=self.said.append, **options)
+        return update_course(self.folder, say=self.said.append, **options)
 
     def copies(self) -> list[Path]:
         return sorted((self.folder / "kept").glob("*/01_lookup.ipynb"))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from qkv.commands.watch import watch
+from qkv.commands.watch import watch_file
 
 RIGHT = """import torch
 def softmax(scores, dim):
@@ -37,7 +37,7 @@ def test_every_save_is_checked_and_only_news_are_said(tmp_path: Path, monkeypatc
         raise KeyboardInterrupt
 
     going = life()
-    assert watch(path, said.append, lambda seconds: next(going)) == 0
+    assert watch_file(path, said.append, lambda seconds: next(going)) == 0
     assert [line.split(" (")[0].split("  ")[-1] for line in said] == [
         "softmax: not yet",
         "1 not yet. Waiting for the next save; Ctrl-C ends.",

@@ -11,34 +11,34 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from proctor import Weigher
+from proctor import WeightsJudge
 from proctor.examining.result import Result
-from proctor.examining.tensor_file import BadFile, Weights, read, write
-from qkv.authoring.write.sample_answers import kept_weights
+from proctor.examining.tensor_file import BadFile, Weights, read_tensors, write_tensors
+from qkv.authoring.write.sample_answers import sample_weights
 from qkv.exercises.capstone import tiny_gpt as asked
 from qkv.exercises.capstone.tiny_gpt import FLOOR, NOTHING, WORDS_ALONE, exercise, layout, sizes_of, weights_of
 from qkv.model.capstone import TinyGPT, next_token_loss
 from qkv.tasks import ledgers
 
 ANSWERS = Path(__file__).parents[3] / "answers"
-WRONG = {path.stem: path for path in kept_weights(ANSWERS, "tiny_gpt", "wrong")}
+WRONG = {path.stem: path for path in sample_weights(ANSWERS, "tiny_gpt", "wrong")}
 SALT = "test"
 
 
 @pytest.fixture(scope="module")
-def weigher() -> Weigher:
-    return Weigher(exercise, SALT)
+def weights_judge() -> WeightsJudge:
+    return WeightsJudge(exercise, SALT)
 
 
 @pytest.fixture(scope="module")
 def right() -> Weights:
-    (path,) = kept_weights(ANSWERS, "tiny_gpt", "right")
-    return read(path.read_bytes(), layout)
+    (path,) = sample_weights(ANSWERS, "tiny_gpt", "right")
+    return read_tensors(path.read_bytes(), layout)
 
 
 @pytest.fixture(scope="module")
-def passed(weigher: Weigher, right: Weights) -> Result:
-    return weigher.judge(write(right))
+def passed(weights_judge: WeightsJudge, right: Weights) -> Result:
+    return weights_judge.judge(write_tensors(right))
 
 
 def test_kept_weights_pass(passed: Result) -> None:
@@ -47,15 +47,15 @@ def test_kept_weights_pass(passed: Result) -> None:
     assert "●" in passed.message
 
 
-def test_the_loss_is_that_of_the_chapter(weigher: Weigher, right: Weights, passed: Result) -> None:
-    ids = weigher.data.read
+def test_the_loss_is_that_of_the_chapter(weights_judge: WeightsJudge, right: Weights, passed: Result) -> None:
+    ids = weights_judge.data.read
     found = next_token_loss(asked.build(right), ids, torch.full((len(ids),), ids.shape[1]))
     assert passed.evidence[0].startswith(f"loss: {found.item():.3f} ")
 
 
-def test_what_it_writes_is_what_the_reference_would_write(weigher: Weigher, right: Weights) -> None:
+def test_what_it_writes_is_what_the_reference_would_write(weights_judge: WeightsJudge, right: Weights) -> None:
     """Drawn by the same distribution: at a temperature near 0 both take the likeliest word."""
-    data = weigher.data
+    data = weights_judge.data
     model = asked.build(right)
     prompt = data.entered[:20, : asked.PROMPT]
     ids = prompt
@@ -66,24 +66,24 @@ def test_what_it_writes_is_what_the_reference_would_write(weigher: Weigher, righ
 
 
 def test_ledgers_are_fresh_for_every_salt() -> None:
-    one, other = (Weigher(exercise, salt).data for salt in "ab")
+    one, other = (WeightsJudge(exercise, salt).data for salt in "ab")
     known = {tuple(row) for row in asked.published().tolist()}
     assert not torch.equal(one.read, other.read)
     assert not any(tuple(row) in known for row in one.read.tolist())
 
 
 @pytest.mark.parametrize("name", exercise.examples)
-def test_a_mistake_made_from_right_weights_is_named(weigher: Weigher, right: Weights, name: str) -> None:
+def test_a_mistake_made_from_right_weights_is_named(weights_judge: WeightsJudge, right: Weights, name: str) -> None:
     mistake, make = exercise.examples[name]
-    result = weigher.judge(write(make(right)))
+    result = weights_judge.judge(write_tensors(make(right)))
     assert result.misconceptions == (mistake,), result.message
     assert result.score < 1
     assert result.explanations[0].reason
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_mistake_that_took_a_training_is_named(weigher: Weigher, name: str) -> None:
-    result = weigher.judge(WRONG[name].read_bytes())
+def test_a_mistake_that_took_a_training_is_named(weights_judge: WeightsJudge, name: str) -> None:
+    result = weights_judge.judge(WRONG[name].read_bytes())
     assert result.misconceptions == (name.split("-")[1],), result.message
     assert result.score == 0
 
@@ -105,14 +105,14 @@ EVIDENCE = {
 
 
 @pytest.mark.parametrize(("name", "evidence"), EVIDENCE.items())
-def test_the_evidence_has_its_number(weigher: Weigher, right: Weights, name: str, evidence: str) -> None:
-    assert evidence in weigher.judge(write(exercise.examples[name][1](right))).evidence[0]
+def test_the_evidence_has_its_number(weights_judge: WeightsJudge, right: Weights, name: str, evidence: str) -> None:
+    assert evidence in weights_judge.judge(write_tensors(exercise.examples[name][1](right))).evidence[0]
 
 
-def test_a_part_of_the_measures_earns_a_part_of_the_points(weigher: Weigher, right: Weights) -> None:
+def test_a_part_of_the_measures_earns_a_part_of_the_points(weights_judge: WeightsJudge, right: Weights) -> None:
     """Logits that are too flat: the likeliest word is still the right one."""
     flat = asked.changed(right, "out.weight", right.tensors["out.weight"] * 0.25)
-    result = weigher.judge(write(flat))
+    result = weights_judge.judge(write_tensors(flat))
     assert result.state == "not_yet"
     assert result.score == pytest.approx(1 / 3)
     assert result.misconceptions == ()
@@ -167,15 +167,15 @@ def test_a_layout_is_that_of_the_reference() -> None:
     assert weights_of(model).metadata == METADATA
 
 
-def test_the_largest_weights_that_are_asked_for_fit_into_a_file(weigher: Weigher) -> None:
-    content = write(weights_of(TinyGPT(27, 128, 64, 4, 512)))
+def test_the_largest_weights_that_are_asked_for_fit_into_a_file(weights_judge: WeightsJudge) -> None:
+    content = write_tensors(weights_of(TinyGPT(27, 128, 64, 4, 512)))
     assert len(content) < 4 * 2**20
-    assert weigher.judge(content).misconceptions == ("untrained",)
+    assert weights_judge.judge(content).misconceptions == ("untrained",)
 
 
-def test_judging_leaves_the_random_numbers_of_the_notebook_alone(weigher: Weigher, right: Weights) -> None:
+def test_judging_leaves_the_random_numbers_of_the_notebook_alone(weights_judge: WeightsJudge, right: Weights) -> None:
     state = torch.get_rng_state()
-    weigher.judge(write(right))
+    weights_judge.judge(write_tensors(right))
     assert torch.equal(torch.get_rng_state(), state)
 
 
@@ -186,13 +186,13 @@ def test_what_is_no_model_of_ours_is_refused_in_words(change: Callable[[TinyGPT]
 
 
 def test_the_sentences_hold_no_name_of_ours(
-    weigher: Weigher, right: Weights, internals: Callable[[str], list[str]]
+    weights_judge: WeightsJudge, right: Weights, internals: Callable[[str], list[str]]
 ) -> None:
     for _, make in exercise.examples.values():
-        assert not internals(weigher.judge(write(make(right))).message)
+        assert not internals(weights_judge.judge(write_tensors(make(right))).message)
 
 
-def test_reading_in_parts_is_reading(weigher: Weigher, right: Weights) -> None:
-    ids, model = weigher.data.read[:120], asked.build(right)
+def test_reading_in_parts_is_reading(weights_judge: WeightsJudge, right: Weights) -> None:
+    ids, model = weights_judge.data.read[:120], asked.build(right)
     whole = F.cross_entropy(model(ids[:, :-1]).flatten(0, 1), ids[:, 1:].flatten())
     assert asked.loss_on(model, ids) == pytest.approx(float(whole), abs=1e-5)

@@ -33,7 +33,7 @@ class Notebook:
 
     def __init__(self) -> None:
         self.shell = InteractiveShell.instance()
-        self.run("from qkv import check\nfrom qkv.notebook import kernel\nkernel.attend()")
+        self.run("from qkv import check\nfrom qkv.notebook import kernel\nkernel.install_hook()")
 
     def run(self, text: str) -> Any:
         return self.shell.run_cell(text, store_history=True).result
@@ -44,7 +44,7 @@ def notebook(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(kernel, "_cells", [])
     made = Notebook()
     yield made
-    made.shell.events.unregister("post_run_cell", kernel.remember)
+    made.shell.events.unregister("post_run_cell", kernel.on_cell_run)
     InteractiveShell.clear_instance()
 
 
@@ -151,9 +151,9 @@ def test_prints_are_shown_once_and_folded(capsys: pytest.CaptureFixture[str]) ->
     assert capsys.readouterr().out == ""
     assert result.printed == "shape (2, 3, 5)\n"
     assert "<details><summary>What your code printed, the first time</summary><pre>shape (2, 3, 5)" in card(result)
-    assert "printed" not in terminal.text(result)  # it passed: nobody needs to read that
+    assert "printed" not in terminal.terminal_text(result)  # it passed: nobody needs to read that
     wrong = check_named("softmax", live(PRINTS.replace("/ powers.sum(dim, keepdim=True)", "")))
-    assert terminal.text(wrong).endswith("Your code printed:\n  shape (2, 3, 5)")
+    assert terminal.terminal_text(wrong).endswith("Your code printed:\n  shape (2, 3, 5)")
 
 
 def test_a_flood_of_prints_is_a_card() -> None:

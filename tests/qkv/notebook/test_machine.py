@@ -29,7 +29,7 @@ def drawn() -> list[list[float]]:
 
 def test_by_default_nothing_changes() -> None:
     before = (torch.Generator, torch.manual_seed, Tensor.numpy, torch.autocast)
-    machine.settle()
+    machine.apply_settings()
     assert (torch.Generator, torch.manual_seed, Tensor.numpy, torch.autocast) == before
     assert device() == torch.device("cpu") == torch.get_default_device()
 
@@ -37,8 +37,8 @@ def test_by_default_nothing_changes() -> None:
 def test_a_second_set_of_seeds_draws_other_numbers_and_always_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     first = drawn()
     monkeypatch.setenv("QKV_SEEDS", "1")
-    machine.settle()
-    machine.settle()  # as often as `check` is imported
+    machine.apply_settings()
+    machine.apply_settings()  # as often as `check` is imported
     second = drawn()
     assert second == drawn()
     assert second[0] == second[1]  # on the CPU both draw alike from one seed, so both were shifted once
@@ -47,7 +47,7 @@ def test_a_second_set_of_seeds_draws_other_numbers_and_always_the_same(monkeypat
 
 def test_tensors_and_generators_are_made_on_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QKV_DEVICE", "meta")  # the one device beside the CPU that is everywhere
-    machine.settle()
+    machine.apply_settings()
     with pytest.raises(RuntimeError, match="META device type not an accelerator"):  # it was asked for a generator there
         torch.Generator()
     assert torch.nn.Linear(2, 3).weight.device.type == device().type == "meta"
@@ -60,4 +60,4 @@ def test_tensors_and_generators_are_made_on_the_device(monkeypatch: pytest.Monke
 def test_a_device_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QKV_DEVICE", "a-device")
     with pytest.raises(RuntimeError, match="a-device"):
-        machine.settle()
+        machine.apply_settings()

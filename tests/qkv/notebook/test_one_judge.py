@@ -14,16 +14,16 @@ import pytest
 import torch
 
 from proctor import Examiner, Result
-from proctor.grading.worker import sandbox_for
+from proctor.grading.worker import assignment_sandbox
 from proctor.inside.properties import mapped
+from proctor.marking.line_search import LineSearch
 from proctor.marking.live import named_in, namespace_of
-from proctor.marking.locating import Locating
 from proctor.marking.submission_marker import mark_submission
-from proctor.marking.submissions import read
+from proctor.marking.submissions import read_submitted_file
 from proctor.sandbox import Limits, Sandbox
 from qkv import exercises
 from qkv.assignments import assignment
-from qkv.notebook import search
+from qkv.notebook import edit_sandbox
 from qkv.notebook.checking import _examiner, check_file, check_named
 
 RIGHT = """
@@ -38,8 +38,8 @@ def grade() -> Iterator[Callable[[Path], Result]]:
     """The grader's verdict on the softmax of a file, in its sandbox."""
     chosen = assignment(("softmax",))
     examiners = {"softmax": _examiner("softmax")}
-    with sandbox_for(chosen, examiners, Limits(seconds=10.0, memory_mb=1024)) as box:
-        yield lambda path: mark_submission(chosen, examiners, box, [read(path.name, path)])[0][0]
+    with assignment_sandbox(chosen, examiners, Limits(seconds=10.0, memory_mb=1024)) as box:
+        yield lambda path: mark_submission(chosen, examiners, box, [read_submitted_file(path.name, path)])[0][0]
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ class SelfAttention(torch.nn.Module):
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
     chosen = assignment(CHAPTER)
-    with sandbox_for(chosen, {name: _examiner(name) for name in CHAPTER}, LIMITS) as box:
+    with assignment_sandbox(chosen, {name: _examiner(name) for name in CHAPTER}, LIMITS) as box:
         yield box
 
 
@@ -134,7 +134,9 @@ def judged(
         answered = tuple(name for name in CHAPTER if re.search(rf"^(def|class) {name}\b", text, re.M))
         checked, _ = check_file(path)
         examiners = {name: _examiner(name) for name in CHAPTER}
-        graded, _, _ = mark_submission(assignment(answered), examiners, sandbox, [read(path.name, path)], Locating())
+        graded, _, _ = mark_submission(
+            assignment(answered), examiners, sandbox, [read_submitted_file(path.name, path)], LineSearch()
+        )
         return {
             "notebook": {name: check_named(name, names[name]) for name in answered},
             "terminal": {result.exercise: result for result in checked},
@@ -238,7 +240,7 @@ def test_in_a_notebook_the_courses_own_answer_is_no_answer() -> None:
 
 def test_a_line_that_checks_is_not_run_again_to_find_its_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
     searched: list[str] = []
-    monkeypatch.setattr(search, "sandbox_for", lambda name: searched.append("once"))
+    monkeypatch.setattr(edit_sandbox, "chapter_sandbox", lambda name: searched.append("once"))
     result = check_named("softmax", lambda scores, dim: scores.exp() / scores.exp().sum(dim, keepdim=True).sqrt())
     assert result.state == "not_yet"
     assert not searched

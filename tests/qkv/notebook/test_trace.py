@@ -9,11 +9,11 @@ import pytest
 
 from proctor import Examiner, Result
 from proctor.locate import trace
-from proctor.locate.trace import RightValues, array_of, right_values
+from proctor.locate.trace import KnownValues, array_of, known_values
 from proctor.marking.answers import Answers
 from proctor.marking.extraction import extract
-from proctor.marking.locating import Locating
-from proctor.marking.submissions import read
+from proctor.marking.line_search import LineSearch
+from proctor.marking.submissions import read_submitted_file
 from qkv import exercises
 from qkv.notebook.checking import judged_in_process
 
@@ -27,7 +27,7 @@ def examiner() -> Examiner:
 
 
 def test_the_last_of_many_results_is_known(examiner: Examiner) -> None:
-    right = right_values(examiner, PROBE)
+    right = known_values(examiner, PROBE)
     assert right is not None
     results = examiner.expected[PROBE].observation.values
     assert results
@@ -36,11 +36,11 @@ def test_the_last_of_many_results_is_known(examiner: Examiner) -> None:
 
 def test_nothing_is_said_where_values_were_left_out(examiner: Examiner, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trace, "MOST_OF_OURS", 600)
-    assert right_values(examiner, PROBE) is None
+    assert known_values(examiner, PROBE) is None
 
 
 def test_values_are_told_apart_beyond_their_first_entries() -> None:
-    right = RightValues()
+    right = KnownValues()
     a = np.arange(24.0).reshape(4, 6)
     for value in (a, a * 2, np.full((4, 6), np.inf)):
         right.add(value)
@@ -60,7 +60,9 @@ def traced(file: str, name: str) -> tuple[Result, str]:
     """What is said of a wrong answer that we keep, if no edit is tried, and the line that it is said of."""
     path = ANSWERS / file
     examiners = {name: Examiner(exercises.get_code(name), "trace")}
-    (result,) = judged_in_process(Answers([extract(read(path.name, path))]), [name], examiners, Locating(candidates=0))
+    (result,) = judged_in_process(
+        Answers([extract(read_submitted_file(path.name, path))]), [name], examiners, LineSearch(candidates=0)
+    )
     assert result.line is not None
     return result, path.read_text("utf-8").split("\n")[result.line - 1]
 

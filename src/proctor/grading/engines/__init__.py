@@ -1,1 +1,1 @@
-"""Where a class is marked. An engine takes a plan and submissions, and gives them back marked, in any order."""
+"""Engines: where a class is marked. An engine takes a plan and submissions, and yields them marked, in any order."""

@@ -18,7 +18,7 @@ from distributed.client import Future
 
 from proctor.grading.engines.local import cores
 from proctor.grading.journal import GradedSubmission
-from proctor.grading.worker import Plan, close_sandbox, fault, mark
+from proctor.grading.worker import Plan, close_sandbox, failed_submission, mark
 from proctor.marking.submissions import File, Submission
 from proctor.sandbox import Fault, Refused, choose
 
@@ -52,7 +52,7 @@ class Cluster:
             return
         if self.scheduler is not None:
             with connected(self.scheduler) as client:
-                yield from run(client, plan, waiting, self.say)
+                yield from run_on_cluster(client, plan, waiting, self.say)
         else:
             with (
                 LocalCluster(
@@ -60,14 +60,14 @@ class Cluster:
                 ) as cluster,
                 Client(cluster) as client,
             ):
-                yield from run(client, plan, waiting, self.say)
+                yield from run_on_cluster(client, plan, waiting, self.say)
 
 
 def connected(scheduler: str) -> Client:
     """A client of a running cluster.
 
     Raises:
-        Fault: nobody answers there, or this is no address.
+        Fault: there is no answer, or this is no address.
     """
     try:
         return Client(scheduler, timeout=ANSWERS)
@@ -78,11 +78,11 @@ def connected(scheduler: str) -> Client:
         raise Fault(f"no Dask cluster answers at {scheduler} ({error}). {advice}") from None
 
 
-def run(
+def run_on_cluster(
     client: Client, plan: Plan, submissions: Iterable[Submission], say: Callable[[str], None] = lambda text: None
 ) -> Iterator[GradedSubmission]:
     """Keep every worker busy, and give back what is done."""
-    introduced: set[str] = set()  # workers whose sandbox was told
+    introduced: set[str] = set()  # workers whose sandbox was reported
     waiting = batches(submissions)
     running: dict[Future[list[GradedSubmission]], list[Handed]] = {}
     done = as_completed()
@@ -110,7 +110,7 @@ def run(
                 yield from future.result()
             except KilledWorker:
                 if len(batch) == 1:
-                    yield fault(plan, *batch[0], "Marking this submission ended one worker after another.")
+                    yield failed_submission(plan, *batch[0], "Marking this submission ended one worker after another.")
                 else:
                     for handed in batch:
                         submit([handed])
@@ -122,7 +122,7 @@ def run(
 
 
 def introduce(client: Client, plan: Plan, workers: list[str], say: Callable[[str], None]) -> None:
-    """Say which sandbox each of these workers has."""
+    """Report the sandbox of each of these workers."""
     if not workers:
         return
     found = client.run(tier_here, plan.tier, plan.trust, workers=workers, on_error="return")
@@ -160,5 +160,5 @@ def batches(submissions: Iterable[Submission]) -> Iterator[list[Handed]]:
 
 
 def mark_batch(plan: Plan, batch: list[Handed]) -> list[GradedSubmission]:
-    """What a worker does."""
+    """Mark a batch of submissions; runs in a worker."""
     return [mark(plan, student, files) for student, files in batch]

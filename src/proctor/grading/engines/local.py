@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from proctor.grading.journal import GradedSubmission
-from proctor.grading.worker import Plan, close_sandbox, fault, mark, prepared, sandbox_of
+from proctor.grading.worker import Plan, close_sandbox, failed_submission, mark, prepared, sandbox_of
 from proctor.marking.submissions import Submission
 from proctor.sandbox import Fault, launch
 
@@ -55,7 +55,7 @@ class Local:
                         continue
                     workers[workers.index(worker)] = WorkerProcess(plan)
                     if task.student in second:
-                        yield fault(plan, task.student, task.load(), ENDED)
+                        yield failed_submission(plan, task.student, task.load(), ENDED)
                     else:
                         second.add(task.student)
                         waiting.appendleft(task)
@@ -96,7 +96,7 @@ class WorkerProcess:
         raise answer
 
     def end(self) -> None:
-        """Let it go home; make it, if it does not."""
+        """End the process: ask first, then kill."""
         with suppress(OSError):  # it died
             self.connection.send(None)
         self.connection.close()
@@ -107,7 +107,7 @@ class WorkerProcess:
 
 
 def work(plan: Plan, connection: Connection, others: Connection) -> None:
-    """What a worker does until it is told to stop, or the other side is gone."""
+    """Main loop of a worker: mark submissions until a stop message, or until the connection closes."""
     others.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the grader, which then ends us
     try:
@@ -127,7 +127,7 @@ def work(plan: Plan, connection: Connection, others: Connection) -> None:
 
 
 def cores() -> int:
-    """How many processes can run at once here."""
+    """Number of processes that can run at once on this machine."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""What makes a graded class fast and none of its verdicts different: work done once, before student code exists.
+"""Optimisations for a class: work done once, before student code exists. None of them changes a verdict.
 
 Every trick stands here, and each has a switch. The environment variable PROCTOR_WARM names those that are on: `all` (as
 when it is not set), `none`, or all but some (`-rehearsal,-kept`). A test grades a class with none of them. `make bench`

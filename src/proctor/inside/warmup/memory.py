@@ -16,7 +16,7 @@ def take_gaps() -> None:
     """Take the free places that booting left all over the heap, some megabytes.
 
     A child's tensors would go there, each at the price of a copied page. With the gaps taken, they lie together behind
-    everything else, on pages that are nobody's yet.
+    everything else, on pages that are not shared.
     """
     if (libc := _glibc()) is None:
         return

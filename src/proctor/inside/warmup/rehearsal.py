@@ -1,4 +1,4 @@
-"""What a child would do for the first time, done before in the zygote: the first time is slow, and a fork inherits it.
+"""A rehearsal in the zygote of what a child does: the first time is slow, and a fork inherits its caches.
 
 Python and torch remember where they found an attribute, which kernel a call led to, what a line of code usually meets.
 Each of these notes is a write; made in a child, it costs the copy of a page in every child.
@@ -14,7 +14,7 @@ from typing import Any
 from proctor.forbid import Family
 from proctor.forbid.replace import Blocker
 from proctor.inside import frames
-from proctor.inside.harness import Channel, pack_job, run
+from proctor.inside.harness import Channel, pack_job, run_one_job
 from proctor.inside.running import Cell, Draws, Job, Probes
 
 # Answers that give back what they get.
@@ -36,7 +36,7 @@ def echo(*args, **options):
 
 
 class Rehearsed(Channel):
-    """A channel with a job at one end and nobody at the other."""
+    """A channel that delivers one job and drops everything sent."""
 
     def __init__(self, job: bytes) -> None:
         super().__init__(os.open(os.devnull, os.O_WRONLY))
@@ -76,5 +76,5 @@ def rehearse(
             forbid=forbid or {},
         )
         channel = Rehearsed(pack_job(job))
-        run(channel, blocker, probes, draws, limits)
+        run_one_job(channel, blocker, probes, draws, limits)
         channel.close()

@@ -1,4 +1,4 @@
-"""torch's compiler, left out until somebody really asks for it.
+"""torch's compiler, left out until code really uses it.
 
 Many of torch's own functions import parts of it, only to say that they are not to be compiled, or to ask whether a size
 is a symbol. That takes as long as torch itself, and every child would carry its memory along. Here they find stand-ins
@@ -23,7 +23,7 @@ import torch
 
 
 class StandIn(ModuleType):
-    """Knows some names of a module; whatever else is asked of it loads the real one."""
+    """A stand-in that knows some names of a module; any other attribute loads the real one."""
 
     def __init__(self, name: str, known: dict[str, Any]) -> None:
         super().__init__(name)
@@ -64,7 +64,7 @@ _not_disabled: list[Any] = []  # functions of torch's that asked while there was
 
 
 def disable(fn: Any = None, recursive: bool = True, **options: Any) -> Any:
-    """Give a function back as it is to torch's own `_compile`, which alone passes `wrapping`."""
+    """Return a function unchanged to torch's own `_compile`, the only caller that passes `wrapping`."""
     if fn is None or "wrapping" not in options:
         return real("torch._dynamo").disable(fn, recursive, **options)
     _not_disabled.append(fn)

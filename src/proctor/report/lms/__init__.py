@@ -5,25 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from proctor.marking.submissions import listed
+from proctor.marking.submissions import joined_names
 from proctor.report.lms import canvas, gradescope, moodle, plain
 from proctor.report.lms.results import CannotExport, Gradebook
-from proctor.report.lms.roster import BadRoster, Roster
-from proctor.report.lms.roster import read as read_roster
+from proctor.report.lms.roster import BadRoster, Roster, read_roster
 
 __all__ = ["FORMATS", "BadRoster", "CannotExport", "Roster", "differences", "export", "read_roster"]
 
 MOST = 20  # names in a sentence
 
 FORMATS: dict[str, Callable[[Gradebook, Path], None]] = {
-    "gradescope": gradescope.write,
-    "canvas": canvas.write,
-    "moodle": moodle.write,
-    "csv": plain.write,
+    "gradescope": gradescope.write_gradescope,
+    "canvas": canvas.write_canvas,
+    "moodle": moodle.write_moodle,
+    "csv": plain.write_plain,
 }
 
 
-def export(
+def export_results(
     directory: Path, kind: str, out: Path, points: Mapping[str, float], program: str, roster: Roster | None = None
 ) -> list[str]:
     """Turn the results in `directory` into a file for an LMS, which appears whole or not at all.
@@ -57,7 +56,7 @@ def export(
 
 
 def remarks(book: Gradebook, kind: str) -> list[str]:
-    """Who is in the results and not in the roster, and the other way round."""
+    """Sentences on students who are in the results but not in the roster, and the other way round."""
     left_out = (
         " Moodle refuses a whole file for one line without an id: they have none in it." if kind == "moodle" else ""
     )
@@ -66,5 +65,8 @@ def remarks(book: Gradebook, kind: str) -> list[str]:
 
 def differences(unknown: Sequence[str], absent: Sequence[str], left_out: str = "") -> list[str]:
     """Folders that the roster does not name, and those of the roster that are not there, in a sentence each."""
-    said = [f"Not in the roster: {listed(list(unknown), MOST)}.{left_out}"] if unknown else []
-    return [*said, *([f"In the roster and without a submission: {listed(list(absent), MOST)}."] if absent else [])]
+    said = [f"Not in the roster: {joined_names(list(unknown), MOST)}.{left_out}"] if unknown else []
+    return [
+        *said,
+        *([f"In the roster and without a submission: {joined_names(list(absent), MOST)}."] if absent else []),
+    ]

@@ -1,4 +1,4 @@
-"""What Gradescope runs: two scripts, and our packages beside them. It unpacks all of it into /autograder/source."""
+"""The autograder for Gradescope: two scripts and our packages, which it unpacks into /autograder/source."""
 
 from __future__ import annotations
 
@@ -39,15 +39,16 @@ mkdir -p "$$work/class" /autograder/results
 cp -r /autograder/submission "$$work/class/submission"
 # two commands in one process: torch is loaded once
 /autograder/venv/bin/python - "$$work" <<'END'
+import runpy
 import sys
-from $program.cli import main
 
 work = sys.argv[1]
 grade = ["grade", f"{work}/class", "--out", f"{work}/graded", "--jobs", "1", "--timeout", "60", "--memory", "512"]
 export = ["export", f"{work}/graded", "--format", "gradescope", "--out", "/autograder/results/results.json"]
 for command in ([*grade, "--exercises", "$exercises"], export):
+    sys.argv = ["$program", *command]
     try:
-        main(command, prog_name="$program")
+        runpy.run_module("$program", run_name="__main__")
     except SystemExit as end:
         if end.code:
             raise
@@ -73,7 +74,7 @@ def autograder(program: str, exercises: Sequence[str]) -> bytes:
 
 
 def requirements(program: str) -> Iterator[str]:
-    """What the program needs without its extras, as its own metadata say, in the versions that are in use here."""
+    """The program's dependencies without its extras, pinned to the versions installed here."""
     lines = [line for name in packages_distributions().get(program, ()) for line in requires(name) or ()]
     needed = [re.match(r"[\w.-]+", line) for line in lines if "extra ==" not in line]
     for name in dict.fromkeys(found[0] for found in needed if found):

@@ -8,22 +8,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from proctor.report.lms.results import Gradebook, number, words, write_table
+from proctor.report.lms.results import Gradebook, points_text, spreadsheet_text, write_table
 from proctor.report.lms.roster import Person
 
 STUDENT = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 
 
-def write(book: Gradebook, out: Path) -> None:
+def write_canvas(book: Gradebook, out: Path) -> None:
     header = [*STUDENT, *book.exercises]
-    possible = ["    Points Possible", "", "", "", "", *map(number, book.exercises.values())]
-    students = ([*who(s.person, s.name), *map(number, s.earned)] for s in book)
-    absent = ([*who(person), *("" for _ in book.exercises)] for person in book.absent)
+    possible = ["    Points Possible", "", "", "", "", *map(points_text, book.exercises.values())]
+    students = ([*canvas_columns(s.person, s.name), *map(points_text, s.earned)] for s in book)
+    absent = ([*canvas_columns(person), *("" for _ in book.exercises)] for person in book.absent)
     write_table(out, [header, possible, *students, *absent])
 
 
-def who(person: Person | None, folder: str = "") -> list[str]:
+def canvas_columns(person: Person | None, folder: str = "") -> list[str]:
     """The first columns of a line."""
     if person is None:
-        return [words(folder), "", "", words(folder), ""]
-    return [words(person.name), person.id, "", person.login, ""]
+        return [spreadsheet_text(folder), "", "", spreadsheet_text(folder), ""]
+    return [spreadsheet_text(person.name), person.id, "", person.login, ""]

@@ -17,7 +17,7 @@ from proctor.report.lms.results import CannotExport, Gradebook, Student
 EXTRA = ("state", "misconception", "help", "line", "probes_passed", "probes")
 
 
-def write(book: Gradebook, out: Path) -> None:
+def write_gradescope(book: Gradebook, out: Path) -> None:
     if out.suffix == ".json":
         students = list(book)
         if len(students) != 1:
@@ -25,11 +25,11 @@ def write(book: Gradebook, out: Path) -> None:
                 f"results.json holds one student, and this class has {len(students)}: name a .zip for all of them."
             )
         student = students[0]
-        out.write_text(to_json(results(student, book)), encoding="utf-8")
+        out.write_text(indented_json(results(student, book)), encoding="utf-8")
         return
     with zipfile.ZipFile(out, "w") as archive:
         for student in book:
-            add(archive, f"{student.name}/results.json", to_json(results(student, book)))
+            add(archive, f"{student.name}/results.json", indented_json(results(student, book)))
         add(archive, "autograder.zip", autograder(book.program, list(book.exercises)))
 
 
@@ -56,5 +56,5 @@ def results(student: Student, book: Gradebook) -> dict[str, Any]:
     }
 
 
-def to_json(value: object) -> str:
+def indented_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, indent=1)

@@ -1,40 +1,40 @@
 """Moodle: a CSV whose columns are mapped in its import page. Map the user, then an item to `total` or to exercises.
 
 With a roster the user is `idnumber`, or `username` or `email` if the roster has logins or addresses; without one it is
-`username`, the name of the folder. Every grade is a number, or empty for whoever handed in nothing: one that is not
-would fail the whole import, and so would a user that Moodle does not know. So folders that a roster does not name are
-left out. `feedback` can be mapped to the item's feedback.
+`username`, the name of the folder. Every grade is a number, or empty for students who handed in nothing: one that is
+not would fail the whole import, and so would a user that Moodle does not know. So folders that a roster does not name
+are left out. `feedback` can be mapped to the item's feedback.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from proctor.report.lms.results import Gradebook, Student, number, words, write_table
+from proctor.report.lms.results import Gradebook, Student, points_text, spreadsheet_text, write_table
 from proctor.report.lms.roster import Person
 
 COLUMNS = {"idnumber": "id", "username": "login", "email": "email"}  # Moodle's -> the roster's
 
 
-def write(book: Gradebook, out: Path) -> None:
+def write_moodle(book: Gradebook, out: Path) -> None:
     if book.roster is None:
         user = ["username"]
-        students = [[words(s.name), *grades(s)] for s in book]
+        students = [[spreadsheet_text(s.name), *grades(s)] for s in book]
     else:
         user = [name for name, column in COLUMNS.items() if column in book.roster.columns]
-        students = [[*who(s.person, user), *grades(s)] for s in book if s.person is not None]
-        students += [[*who(person, user), *("" for _ in book.exercises), "", ""] for person in book.absent]
+        students = [[*moodle_columns(s.person, user), *grades(s)] for s in book if s.person is not None]
+        students += [[*moodle_columns(person, user), *("" for _ in book.exercises), "", ""] for person in book.absent]
     write_table(out, [[*user, *book.exercises, "total", "feedback"], *students])
 
 
-def who(person: Person, columns: list[str]) -> list[str]:
+def moodle_columns(person: Person, columns: list[str]) -> list[str]:
     return [getattr(person, COLUMNS[column]) for column in columns]
 
 
 def grades(student: Student) -> list[str]:
-    return [*map(number, student.earned), number(student.total), words(feedback(student))]
+    return [*map(points_text, student.earned), points_text(student.total), spreadsheet_text(feedback(student))]
 
 
 def feedback(student: Student) -> str:
-    """What to say about the answers that are begun and not right."""
+    """Feedback on the answers that are begun and not right."""
     return "\n\n".join(row["message"] for row in student.rows if row["state"] not in ("passed", "not_started"))

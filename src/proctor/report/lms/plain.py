@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from proctor.report.lms.results import Gradebook, number, words, write_table
+from proctor.report.lms.results import Gradebook, points_text, spreadsheet_text, write_table
 from proctor.report.lms.roster import Person
 
 
-def write(book: Gradebook, out: Path) -> None:
+def write_plain(book: Gradebook, out: Path) -> None:
     known = book.roster is not None
     header = ["student", *(["id", "name"] if known else []), *book.exercises, "total"]
     students = (
-        [words(s.name), *(who(s.person) if known else []), *map(number, s.earned), number(s.total)] for s in book
+        [
+            spreadsheet_text(s.name),
+            *(plain_columns(s.person) if known else []),
+            *map(points_text, s.earned),
+            points_text(s.total),
+        ]
+        for s in book
     )
-    absent = ([words(p.folder), *who(p), *("" for _ in book.exercises), ""] for p in book.absent)
+    absent = ([spreadsheet_text(p.folder), *plain_columns(p), *("" for _ in book.exercises), ""] for p in book.absent)
     write_table(out, [header, *students, *absent])
 
 
-def who(person: Person | None) -> list[str]:
-    return ["", ""] if person is None else [person.id, words(person.name)]
+def plain_columns(person: Person | None) -> list[str]:
+    return ["", ""] if person is None else [person.id, spreadsheet_text(person.name)]

@@ -17,7 +17,7 @@ RUNS = tuple("=+-@\t\r\n＝＋－＠")  # a cell that begins so is a formula to 
 
 
 class CannotExport(ValueError):
-    """Results that cannot be written in the form that was asked for; the message says why."""
+    """Results that the requested format cannot hold; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,9 @@ class Student:
     """One student's lines of results.jsonl, with the points that they earn."""
 
     name: str
-    rows: tuple[dict[str, Any], ...]
-    earned: tuple[float, ...]
-    person: Person | None = None
+    rows: tuple[dict[str, Any], ...]  # one per exercise
+    earned: tuple[float, ...]  # points per exercise
+    person: Person | None = None  # the entry of the roster
 
     @property
     def total(self) -> float:
@@ -82,13 +82,13 @@ class Gradebook:
         return {row["exercise"]: self.worth(row["exercise"]) for row in first.rows} if first else {}
 
 
-def number(value: float) -> str:
+def points_text(value: float) -> str:
     """Points without noise: 1, 0.75, 0.6667."""
     return f"{round(value, 4):.10g}"
 
 
-def words(text: str) -> str:
-    """Text that others wrote, such as a name, for a cell of a table: an apostrophe before what a spreadsheet would run.
+def spreadsheet_text(text: str) -> str:
+    """Text of others, such as a name, for a table cell: an apostrophe before anything a spreadsheet would run.
 
     An apostrophe before such an apostrophe, too, so that two names never become one.
     """

@@ -1,4 +1,4 @@
-"""Who is who: which folder of a class belongs to which student of the LMS.
+"""The roster: which folder of a class belongs to which student of the LMS.
 
 A CSV file with a header. `folder`, `id` and `name` are needed; `login` and `email` are used where an LMS has a place
 for them; other columns are ignored. It is the instructor's own file, so its ids are exported exactly as they are.
@@ -51,21 +51,21 @@ class Roster:
             self._by_folder.setdefault(key(legible(person.folder)), person)  # or as the disk does
 
     def find(self, student: str) -> Person | None:
-        """Whoever handed in under this name."""
+        """The student who handed in under this name; None if the roster has no such folder."""
         return self._by_folder.get(key(student))
 
     def absent(self, students: Iterable[str]) -> list[Person]:
-        """Those who are none of these students."""
+        """The students of the roster who are not among these."""
         present = set(map(self.find, students))
         return [person for person in self.people if person not in present]
 
 
 def key(folder: str) -> str:
-    """The same for two spellings of one name: some systems write ü as u with two dots."""
+    """A key that is equal for two spellings of one name: some systems write ü as u with two dots."""
     return unicodedata.normalize("NFC", folder)
 
 
-def read(path: Path) -> Roster:
+def read_roster(path: Path) -> Roster:
     """A roster from its file.
 
     Raises:
@@ -83,13 +83,13 @@ def read(path: Path) -> Roster:
     except UnicodeDecodeError:
         raise BadRoster(f"the roster {path} is not text in UTF-8: save it as CSV UTF-8.") from None
     try:
-        columns, people = parsed(text)
+        columns, people = parse_roster(text)
     except (BadRoster, csv.Error) as error:
         raise BadRoster(f"the roster {path} cannot be used: {str(error).rstrip('.')}.") from None
     return Roster(people, columns)
 
 
-def parsed(text: str) -> tuple[list[str], list[Person]]:
+def parse_roster(text: str) -> tuple[list[str], list[Person]]:
     """The columns that are used, and the people."""
     first = text.partition("\n")[0]
     separator = max(",;\t", key=first.count)  # what a spreadsheet writes depends on its language

@@ -1,4 +1,4 @@
-"""Which tier is in force, and why not a better one."""
+"""The choice of a tier, and why no better one is available."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ TIERS = ("bubblewrap", "landlock", "limits")  # best first
 
 
 class Refused(RuntimeError):
-    """The tier that was asked for cannot be used, or is none that untrusted code may run in."""
+    """The requested tier is not available, or not safe for untrusted code."""
 
 
 @cache
-def describe() -> tuple[tuple[str, bool, str], ...]:
+def describe_tiers() -> tuple[tuple[str, bool, str], ...]:
     """(tier, available, why) for every tier, best first. Tried out once per process."""
     filters, why_filters = seccomp.available()
     rows = []
@@ -40,7 +40,7 @@ def choose(tier: str = "auto", trust: bool = False) -> str:
     """
     if tier != "auto" and tier not in TIERS:
         raise Refused(f"there is no sandbox tier {tier!r}; choose auto, {', '.join(TIERS)}")
-    rows = {name: (works, why) for name, works, why in describe()}
+    rows = {name: (works, why) for name, works, why in describe_tiers()}
     if tier == "auto":
         allowed = [name for name in TIERS if rows[name][0] and (name != "limits" or trust)]
         if not allowed:

@@ -44,7 +44,7 @@ def command(view: VisibleFiles, environment: Mapping[str, str]) -> list[str]:
 
 
 def available(view: VisibleFiles) -> tuple[bool, str]:
-    """Whether this tier can be used here, tried out, and why not."""
+    """(available on this machine?, the reason in words); tried out."""
     if sys.platform != "linux":
         return False, "bubblewrap needs Linux; on macOS and Windows use a Linux virtual machine, WSL2 or a container"
     if shutil.which("bwrap") is None:

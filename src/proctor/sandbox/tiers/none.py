@@ -10,7 +10,7 @@ import os
 
 
 def available() -> tuple[bool, str]:
-    """Whether this tier can be used here, and why not."""
+    """(available on this machine?, the reason in words)."""
     if not hasattr(os, "fork"):
         return False, "this system cannot fork a process; use WSL2 or a container"
     return True, "limits on time and memory only: submissions can read, change and send whatever you can"

@@ -1,4 +1,5 @@
-"""What `{cite:t}` and `{cite:p}` say of book/references.bib: on the page sphinxcontrib-bibtex, in notebooks a link."""
+"""Citations of book/references.bib: `{cite:t}` and `{cite:p}` are sphinxcontrib-bibtex's on the page, links in
+notebooks."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ STYLE = "author_year_round"  # the name in _config.yml
 
 @dataclass(frozen=True)
 class Citation:
-    """Who and when, and where to read it."""
+    """A work to cite: authors, year, link."""
 
     authors: str
     year: str
@@ -28,7 +29,7 @@ class Citation:
 
 
 def citations(root: Path) -> dict[str, Citation]:
-    """What can be cited, by key."""
+    """The works of book/references.bib, by key."""
     path = root / PLACE
     return citations_of(path.read_text(encoding="utf-8")) if path.is_file() else {}
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import nbformat
 
-from qkv.authoring.build.chapter import Code, Part, Task, read
+from qkv.authoring.build.chapter import Code, Part, Task, read_chapter
 from qkv.authoring.build.editions import solved_edition, student_edition
 from qkv.authoring.build.fingerprint import meaning_of_cells, of_measures, of_outputs
-from qkv.authoring.build.run import made_here, run, tidy
+from qkv.authoring.build.run import made_here, run_solved_edition, tidy_outputs
 from qkv.authoring.build.second_seeds import contradictions, run_again
-from qkv.authoring.publish.ledger import entries
+from qkv.authoring.publish.ledger import measured_claims
 from qkv.authoring.publish.shorten_alts import shorten_alt
 from qkv.authoring.write.new import MARK
 from qkv.course import NAME, PACKED, AuthoringError, Chapter, Course, Facts, packed
@@ -22,7 +22,7 @@ from qkv.course import NAME, PACKED, AuthoringError, Chapter, Course, Facts, pac
 COLUMN = 87  # characters of code in the book's column of 688 pixels
 
 
-def build(
+def build_editions(
     stems: Iterable[str] | None = None,
     check: bool = False,
     force: bool = False,
@@ -78,7 +78,7 @@ def build(
 
 
 def _build(chapter: Chapter, course: Course, check: bool, force: bool, say: Callable[[str], None]) -> int:
-    parts = read(chapter, course)
+    parts = read_chapter(chapter, course)
     student = student_edition(course, chapter, parts)
     solved = solved_edition(course, chapter, parts)
     solved.metadata["qkv"] = {
@@ -106,20 +106,20 @@ def _build(chapter: Chapter, course: Course, check: bool, force: bool, say: Call
     seconds = None
     if must_run:
         started = time.monotonic()
-        run(solved, chapter)
+        run_solved_edition(solved, chapter)
         solved.metadata["qkv"]["made"] = made_here()
         seconds = time.monotonic() - started
     _write(chapter.solved, solved, chapter, say, seconds)
-    entries(chapter, parts, solved)  # a claim whose number is not printed is told now, not when the book is built
+    measured_claims(chapter, parts, solved)  # a claim without its printed number fails now, not when the book is built
     for note in too_wide(parts, solved):
         say(f"  note     {chapter.where()}: {note}")
-    for line in unfinished(chapter):
+    for line in scaffold_left(chapter):
         say(f"  note     {line}")
     return 0
 
 
-def unfinished(chapter: Chapter) -> list[str]:
-    """What `qkv new` wrote into the chapter for its author to replace, if some of it still stands."""
+def scaffold_left(chapter: Chapter) -> list[str]:
+    """Text of `qkv new` that still stands in a chapter for its author to replace."""
     lines = chapter.source.read_text(encoding="utf-8").splitlines()
     left = [number for number, line in enumerate(lines, start=1) if MARK in line]
     if not left:
@@ -161,7 +161,7 @@ def too_wide(parts: list[Part], solved: nbformat.NotebookNode) -> list[str]:
 
 def carry_outputs(stored: nbformat.NotebookNode, notebook: nbformat.NotebookNode) -> None:
     """Copy outputs from a stored run of the very same code cells."""
-    tidy(stored)
+    tidy_outputs(stored)
     for old, new in zip(_code(stored), _code(notebook), strict=True):
         new.outputs, new.execution_count = old.outputs, old.execution_count
 
@@ -173,14 +173,14 @@ def _same_run(solved: nbformat.NotebookNode, stored: nbformat.NotebookNode) -> b
 
 
 def _facts(parts: list[Part]) -> dict[str, dict[str, Any]]:
-    """What the page says about each exercise, stored so that building a page needs no torch."""
+    """The facts that the page shows about each exercise, stored so that building a page needs no torch."""
     tasks = [part for part in parts if isinstance(part, Task)]
-    return {task.name: _told(task.facts) for task in tasks}
+    return {task.name: _facts_json(task.facts) for task in tasks}
 
 
-def _told(facts: Facts) -> dict[str, Any]:
-    told: dict[str, Any] = {"points": facts.points, "forbidden": list(facts.forbidden)}
-    return told | ({"hand_in": facts.hand_in} if facts.hand_in else {})
+def _facts_json(facts: Facts) -> dict[str, Any]:
+    stored: dict[str, Any] = {"points": facts.points, "forbidden": list(facts.forbidden)}
+    return stored | ({"hand_in": facts.hand_in} if facts.hand_in else {})
 
 
 def _code(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
@@ -224,7 +224,7 @@ def _write(
 
 
 def _keep_work(chapter: Chapter, say: Callable[[str], None]) -> None:
-    """Put a student edition that somebody has worked in aside before it is made again: cells that ran tell."""
+    """Move a student edition with a student's work (cells that ran) aside before it is made again."""
     stored = _stored(chapter.student)
     if stored is None or not any(cell.execution_count or cell.outputs for cell in _code(stored)):
         return
@@ -236,7 +236,7 @@ def _keep_work(chapter: Chapter, say: Callable[[str], None]) -> None:
 
 
 def _pack(course: Course, check: bool, say: Callable[[str], None]) -> int:
-    """Write the list of chapters into the package, for whoever installs it without the book."""
+    """Write the list of chapters into the package, for installations without the book."""
     path = course.root / "src" / "qkv" / PACKED.name
     try:
         text = packed(course)

@@ -25,7 +25,7 @@ class Prose:
 
     @property
     def predictions(self) -> list[str]:
-        """What the reader is asked to predict in it, box by box."""
+        """The predictions that it asks of the reader, box by box."""
         return [box for _, box in PREDICT.findall(self.text)]
 
 
@@ -34,18 +34,18 @@ class Code:
     """A code cell that is the same in every edition, the claims that it measures, and the cell without their lines."""
 
     source: str
-    line: int
-    tags: tuple[str, ...]
+    line: int  # in the chapter's source, from 1
+    tags: tuple[str, ...]  # of the cell
     claims: tuple[Claim, ...]
-    bare: str
+    bare: str  # the source without the lines of claims
 
 
 @dataclass(frozen=True)
 class Task:
     """An exercise where it stands in its chapter: `number` is 1.2 for the second of chapter 1."""
 
-    definition: Versions
-    line: int
+    definition: Versions  # the solved version and the stub
+    line: int  # in the chapter's source, from 1
     number: str
     facts: Facts = field(default_factory=Facts)
 
@@ -73,8 +73,8 @@ PREDICT = re.compile(r"^(`{3,}|:{3,})\{admonition\} Predict\n(.*?)^\1\s*$", re.M
 LINK = re.compile(r"\[(?P<text>[^\[\]]+)\]\((?P<number>\d\d)_\w+\.md(?:#[\w-]*)?\)")
 
 
-def read(chapter: Chapter, course: Course, text: str | None = None) -> list[Part]:
-    """The parts of a chapter in order. `text` stands in for the file, when Sphinx has read it already."""
+def read_chapter(chapter: Chapter, course: Course, text: str | None = None) -> list[Part]:
+    """The parts of a chapter in order. `text` replaces the file where Sphinx has read it already."""
     source = chapter.source.read_text(encoding="utf-8") if text is None else text
     notebook = jupytext.myst.myst_to_notebook(source, add_source_map=True)
     return list(_parts(notebook, source.splitlines(), chapter, course))

@@ -1,4 +1,4 @@
-"""What people say, and what a cell found: the lines at the head of a cell that measures a claim.
+"""Claims: the lines at the head of a cell that measures one, with what people say and what the cell found.
 
     # claim: dot-is-direction
     # says: A large dot product means that query and key point the same way.
@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from typing import Any
 
 LINE = re.compile(r"# (claim|says|verdict|on|measured|assert): +(.+)")
-HIDDEN = ("# verdict:", "# on:", "# measured:", "# assert:")  # from whoever runs the cell, until it has run
+HIDDEN = ("# verdict:", "# on:", "# measured:", "# assert:")  # from students, until the cell has run
 ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 VERDICT = re.compile(r"(holds|wrong)\b")
 DEFINED = re.compile(r"(holds|wrong),? (by definition|as an identity)\b")
@@ -42,12 +42,12 @@ FUNCTIONS = {f.__name__: f for f in (abs, all, any, len, max, min, sum, math.isn
 class Claim:
     """A sentence that people say, the verdict of the cell that stands below it, and where its number is printed."""
 
-    id: str
-    says: str = ""
-    verdict: str = ""
-    measured: tuple[str, ...] = ()
-    asserted: tuple[str, ...] = ()
-    on: str = ""
+    id: str  # its anchor on the page
+    says: str = ""  # the sentence that people say
+    verdict: str = ""  # as written behind `# verdict:`
+    measured: tuple[str, ...] = ()  # sentences with labels of printed numbers
+    asserted: tuple[str, ...] = ()  # expressions over printed numbers
+    on: str = ""  # task, size, budget and seeds
 
     @property
     def kind(self) -> str:
@@ -76,7 +76,8 @@ class Claim:
         )
 
     def contradiction(self, printed: str) -> str | None:
-        """What was printed that the verdict cannot stand on, in words. ValueError if a number is not there."""
+        """The printed numbers that contradict the verdict, in words; empty if none do. ValueError if a number is
+        missing."""
         lines = _lines(printed)
         for assertion in self.asserted:
             values: dict[str, Any] = {}
@@ -96,7 +97,7 @@ class Claim:
         return None
 
     def found(self, printed: str) -> str:
-        """What the cell measured, as Markdown, with the numbers that it printed. ValueError if they are not there."""
+        """The measured result as Markdown, with the printed numbers. ValueError if they are missing."""
         lines = _lines(printed)
         if not lines:
             raise ValueError(f"the cell of the claim {self.id} prints nothing that could be quoted")
@@ -131,7 +132,8 @@ class Claim:
 
 
 def take_claims(source: str) -> tuple[list[Claim], str]:
-    """The claims at the head of a cell, and the code below them. ValueError says what an author has to mend."""
+    """The claims at the head of a cell, and the code below them. A ValueError names the line that its author has to
+    fix."""
     lines = source.splitlines()
     heads: list[dict[str, list[str]]] = []
     while lines and (match := LINE.fullmatch(lines[0].rstrip())):
@@ -145,7 +147,8 @@ def take_claims(source: str) -> tuple[list[Claim], str]:
 
 
 def without_findings(source: str) -> str:
-    """The cell as editions show it, with what people say: whoever runs it should not read the verdict first."""
+    """The cell as editions show it: the claim without its verdict, which a student should not read before running
+    it."""
     lines = source.splitlines()
     head = next((n for n, line in enumerate(lines) if not LINE.fullmatch(line.rstrip())), len(lines))
     kept = [line for line in lines[:head] if not line.startswith(HIDDEN)]

@@ -1,4 +1,4 @@
-"""From a reference module: what the solved edition shows, and the stub that the student starts from."""
+"""Two versions of a definition in a reference module: the solved one, and the stub that students start from."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class Versions:
     """One exercise in a reference module: its full source, and the same without its answer."""
 
     name: str
-    solved: str
-    stub: str
+    solved: str  # the full source
+    stub: str  # the source without its answer
 
 
 def definition(module: Path, name: str) -> Versions:

@@ -1,4 +1,4 @@
-"""What a solved edition's outputs depend on, as one number: it is run again only when that changes."""
+"""A fingerprint of all that a solved edition's outputs depend on: it is run again only if that changes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 import nbformat
 
-from proctor.source.cells import parsed
+from proctor.source.cells import parse_cell
 from proctor.source.statements import statements
 from qkv.authoring.build.reach import reach
 from qkv.course import Chapter
@@ -71,11 +71,11 @@ def cells_of_claims(notebook: nbformat.NotebookNode) -> list[str]:
 
 
 def _uses(code: str) -> set[str]:
-    return {name for statement in statements(parsed(code)) for name in statement.needs}
+    return {name for statement in statements(parse_cell(code)) for name in statement.needs}
 
 
 def _defines(code: str) -> set[str]:
-    return {name for statement in statements(parsed(code)) if statement.defines for name in statement.binds}
+    return {name for statement in statements(parse_cell(code)) if statement.defines for name in statement.binds}
 
 
 def _code(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
@@ -109,8 +109,8 @@ def _shape(part: Any) -> Any:
     fields = {name: value for name, value in ast.iter_fields(part) if name != "kind"}
     if isinstance(part, DOCUMENTED) and ast.get_docstring(part, clean=False):
         fields["body"] = part.body[1:]
-    told = {name: _shape(value) for name, value in fields.items() if value not in (None, [])}
-    return [type(part).__name__, told]
+    fields_shape = {name: _shape(value) for name, value in fields.items() if value not in (None, [])}
+    return [type(part).__name__, fields_shape]
 
 
 def reached(
@@ -131,12 +131,12 @@ def reached(
     found: dict[Path, str] = {}
     for module in reach(cells, whole, find).values():
         text = "\n".join(meaning_of(statement.node) for statement in module.statements())
-        found |= {file: file.read_text(encoding="utf-8") for file in beside(module.path, text)}
+        found |= {file: file.read_text(encoding="utf-8") for file in scripts_of(module.path, text)}
         found[module.path] = text
     return dict(sorted(found.items()))
 
 
-def beside(path: Path, text: str) -> list[Path]:
+def scripts_of(path: Path, text: str) -> list[Path]:
     """The scripts and styles that a module reads: those of its own name, and those that its text names."""
     named = [path.with_name(name) for name in SCRIPT.findall(text)]
     own = [file for file in path.parent.glob(f"{path.stem}.*") if file.suffix != ".py"]

@@ -30,15 +30,15 @@ LIVE = re.compile(r"(?<=;base64,)[\w+/=]+|(?<=, draw, ).*(?=\);\n\}\)\(\);</scri
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How much may differ: an amount, a share of the number, and an amount for whole numbers."""
+    """A tolerance: an amount, a share of the number, and an amount for whole numbers."""
 
-    amount: float = 0.0
-    share: float = 0.0
-    count: float = 0.0
+    amount: float = 0.0  # for numbers with a decimal point
+    share: float = 0.0  # of the number itself
+    count: float = 0.0  # for whole numbers
 
     @classmethod
     def of(cls, tags: Iterable[str]) -> Tolerance:
-        """What the tags of a cell say; other tags say nothing."""
+        """The tolerance in the tags of a cell; other tags are ignored."""
         amount = share = count = 0.0
         for counts, much, percent in (match.groups() for tag in tags if (match := TAG.fullmatch(tag))):
             if counts:
@@ -63,8 +63,8 @@ class Tolerance:
         return near and new_spread <= max(SPREADS * spread, SPREADS * stated, digit) * (1 + 1e-9)
 
 
-def settled(stored: str, shown: str, tolerance: Tolerance) -> str:
-    """The text that was shown, with the stored number in the place of every number that may stand for it.
+def with_stored_numbers(stored: str, shown: str, tolerance: Tolerance) -> str:
+    """The shown text with every number replaced by the stored one, where the tolerance allows.
 
     Where nothing else differs either, that is the stored text; columns may be wider or narrower with their numbers.
     """
@@ -90,10 +90,10 @@ def comparable(
     for before, after in zip(old, new, strict=False):
         for kind in before.keys() & after.keys():
             if isinstance(before[kind], str) and isinstance(after[kind], str):
-                after[kind] = settled(before[kind], after[kind], tolerance)
+                after[kind] = with_stored_numbers(before[kind], after[kind], tolerance)
         before_data, after_data = before.get("data", {}), after.get("data", {})
         for kind in before_data.keys() & after_data.keys():
-            after_data[kind] = settled(before_data[kind], after_data[kind], tolerance)
+            after_data[kind] = with_stored_numbers(before_data[kind], after_data[kind], tolerance)
     return old, new
 
 
@@ -113,7 +113,7 @@ def _words_of(kind: str, content: Any) -> str:
 
 
 def _words(text: str) -> list[str]:
-    """What stands around the numbers; how far apart is a matter of columns."""
+    """The text between the numbers; the width of its spaces is a matter of columns."""
     return MEASURE.sub(" # ", text).split()
 
 
@@ -126,6 +126,6 @@ def _value(number: str) -> float:
 
 
 def _last_digit(number: str) -> float:
-    """What one more in its last digit is worth: 0.001 for 0.998, 100 for 1.8e3."""
+    """The value of one unit in the last digit: 0.001 for 0.998, 100 for 1.8e3."""
     digits, _, power = number.partition("e")
     return float(f"1e{int(power or 0) - len(digits.partition('.')[2])}")

@@ -1,4 +1,4 @@
-"""In the student edition "your attention" is the student's: what earlier exercises build is imported from `qkv.mine`.
+"""Imports of the student's own parts: in the student edition what earlier exercises build comes from `qkv.mine`.
 
 The chapter's source, the solved edition and the page import the same names from `qkv.model`. What they import under
 another name (`Transformer as Machine`) stays ours in the student edition too, and the chapter says why.

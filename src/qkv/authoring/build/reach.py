@@ -1,4 +1,4 @@
-"""Which definitions of which modules a text reaches: from what it imports, through all that those use.
+"""The definitions that a text reaches: from its imports, through all that those use.
 
 A statement at the top of a module counts if it binds a name that is reached, or if it binds none and so is there for
 what it does. A function that nothing here uses does not count, so writing one changes nothing for others.
@@ -14,17 +14,17 @@ from functools import cache
 from pathlib import Path
 
 from proctor.source.closure import Module
-from proctor.source.names import Imported, names_of
+from proctor.source.names import Imported, statement_names
 from proctor.source.statements import Statement, statements
 
 
 @dataclass
 class Reached:
-    """What is reached of one module."""
+    """The part of one module that is reached."""
 
-    path: Path
-    module: Module
-    chosen: set[Statement] = field(default_factory=set)
+    path: Path  # of its file
+    module: Module  # all of its statements
+    chosen: set[Statement] = field(default_factory=set)  # the statements that are reached
 
     def add(self, names: frozenset[str] | None) -> Iterator[Imported]:
         """Take names (None: all of them) and all that they use; gives what that imports."""
@@ -106,4 +106,4 @@ def _one_by_one(statement: Statement) -> Iterator[Statement]:
     for alias in node.names:
         one = copy(node)
         one.names = [alias]
-        yield replace(statement, node=one, names=names_of(one))
+        yield replace(statement, node=one, names=statement_names(one))

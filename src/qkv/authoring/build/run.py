@@ -25,11 +25,11 @@ UNSTABLE = {
 }
 
 
-def run(notebook: nbformat.NotebookNode, chapter: Chapter) -> nbformat.NotebookNode:
-    """Execute all cells in a fresh kernel, and tidy and check what they show."""
+def run_solved_edition(notebook: nbformat.NotebookNode, chapter: Chapter) -> nbformat.NotebookNode:
+    """Execute all cells in a fresh kernel; tidy and check the outputs."""
     _refuse(chapter, "code that cannot be published", source_faults(notebook))
     execute(notebook, chapter)
-    tidy(notebook)
+    tidy_outputs(notebook)
     _refuse(chapter, "outputs that cannot be published", output_faults(notebook))
     return notebook
 
@@ -72,10 +72,10 @@ def made_here() -> dict[str, str]:
 
 def _processor() -> str:
     try:
-        told = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+        cpuinfo = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:
-        told = ""
-    named = re.search(r"^model name\s*: (.+)$", told, re.MULTILINE)
+        cpuinfo = ""
+    named = re.search(r"^model name\s*: (.+)$", cpuinfo, re.MULTILINE)
     return named[1].strip() if named else platform.processor() or platform.machine()
 
 
@@ -92,7 +92,7 @@ def environment(chapter: Chapter) -> dict[str, str]:
     }
 
 
-def tidy(notebook: nbformat.NotebookNode) -> None:
+def tidy_outputs(notebook: nbformat.NotebookNode) -> None:
     """Keep what a reader needs: one text per stream, no times, no versions."""
     notebook.metadata["language_info"] = METADATA["language_info"]  # the kernel has put its version there
     for cell in notebook.cells:
@@ -109,7 +109,7 @@ def tidy(notebook: nbformat.NotebookNode) -> None:
 
 
 def source_faults(notebook: nbformat.NotebookNode) -> list[str]:
-    """What is wrong with the code, before it takes its time to run."""
+    """Faults of the code that show without running it, one sentence each."""
     return [
         f"cell {_first_line(cell.source)!r} ends with `;`, which hides a result here but not in nbval; write `_ = ...`"
         for cell in notebook.cells
@@ -118,7 +118,7 @@ def source_faults(notebook: nbformat.NotebookNode) -> list[str]:
 
 
 def output_faults(notebook: nbformat.NotebookNode) -> list[str]:
-    """What is wrong with the outputs, one sentence each."""
+    """Faults of the outputs, one sentence each."""
     faults = []
     for cell in notebook.cells:
         if cell.cell_type != "code":

@@ -1,4 +1,4 @@
-"""A verdict that hangs on its seeds is no verdict: every claim is asked again under a second set of seeds.
+"""Verdicts under a second set of seeds: a verdict that depends on its seeds does not count.
 
 `qkv build --second-seeds` runs a chapter with `QKV_SEEDS=1` (`qkv.notebook.machine`) and keeps what the cells of its
 claims print in `solutions/second_seeds.json`. Then the claims' `# assert:` lines are held against that, whenever
@@ -45,10 +45,10 @@ def run_again(course: Course, chapter: Chapter, force: bool, say: Callable[[str]
 
 
 def contradictions(course: Course, chapter: Chapter) -> list[str]:
-    """Which claims of a chapter have no second verdict, or another one than the book's; one sentence each."""
+    """Claims of a chapter without a second verdict, or with another than the book's; one sentence each."""
     try:
         solved = nbformat.read(chapter.solved, as_version=4)
-    except Exception:  # an edition that is missing or broken is told as stale
+    except Exception:  # an edition that is missing or broken is reported as stale
         return []
     refresh = f"qkv build --second-seeds {chapter.stem}"
     stored = _stored(course).get(chapter.stem, {})

@@ -81,7 +81,7 @@ class Plain:
             self.equations[label] = f"{self.chapter.number}.{len(own) + 1}"
 
     def lower(self, text: str, first_line: int = 1) -> str:
-        """The same text for JupyterLab. `first_line` is where it begins in the chapter, for messages."""
+        """The text lowered for JupyterLab. `first_line` is its first line in the chapter, for messages."""
         return "\n".join(self._lowered(text, first_line)).strip("\n")
 
     def _lowered(self, text: str, first_line: int) -> Iterator[str]:
@@ -227,7 +227,7 @@ def _blocks(text: str) -> Iterator[tuple[Token | None, int, list[str]]]:
 
 
 def _directive(token: Token) -> Directive | None:
-    """What a block says if it is a directive. An equation with a label, `$$ … $$ (label)`, is one too."""
+    """The directive in a block, if it is one. An equation with a label, `$$ … $$ (label)`, counts as one."""
     if token.type == "math_block_label":
         return Directive("math", "", {"label": token.info}, token.content, 0)
     if not (opening := DIRECTIVE.match(token.info)):

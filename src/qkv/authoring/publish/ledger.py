@@ -16,7 +16,7 @@ from typing import Any
 
 import nbformat
 
-from qkv.authoring.build.chapter import Code, Part, Prose, read
+from qkv.authoring.build.chapter import Code, Part, Prose, read_chapter
 from qkv.authoring.build.claims import Claim
 from qkv.authoring.publish.page import stored_facts
 from qkv.course import AuthoringError, Chapter, Course
@@ -38,7 +38,7 @@ class Entry:
 
     claim: Claim
     found: str
-    chapter: int
+    chapter: int  # its number
     section: str  # in which the cell stands
 
     @property
@@ -46,8 +46,8 @@ class Entry:
         return f"{{ref}}`{self.section} <claim-{self.claim.id}>`"
 
 
-def entries(chapter: Chapter, parts: list[Part], solved: nbformat.NotebookNode) -> list[Entry]:
-    """The claims of one chapter in its order, with what the solved edition printed."""
+def measured_claims(chapter: Chapter, parts: list[Part], solved: nbformat.NotebookNode) -> list[Entry]:
+    """The claims of one chapter in order, with the printed numbers of the solved edition."""
     printed = {cell.source: _printed(cell) for cell in solved.cells if cell.cell_type == "code"}
     found = []
     section = chapter.name
@@ -113,7 +113,7 @@ def ledger(course: Course) -> str:
 
 
 def gaps(course: Course) -> list[str]:
-    """What keeps the ledger from covering the list of statements, one sentence each."""
+    """Statements of the list that the ledger does not cover, one sentence each."""
     listed = _listed(course)
     here = {chapter.stem for chapter in course.chapters()}
     ids = {entry.claim.id for chapter in course.chapters() for entry in _stored(course, chapter)}
@@ -139,12 +139,13 @@ def gaps(course: Course) -> list[str]:
 
 @dataclass(frozen=True)
 class Listed:
-    """`book/claims.toml`: claims by stem and id, those to begin with, what others decided, what nobody can here."""
+    """The content of `book/claims.toml`: claims by stem and id, those to start with, claims of the literature,
+    undecidable ones."""
 
-    chapters: dict[str, dict[str, dict[str, Any]]]
-    minds: list[str]
-    literature: list[dict[str, Any]]
-    undecided: list[dict[str, Any]]
+    chapters: dict[str, dict[str, dict[str, Any]]]  # stem -> id of a claim -> its entry
+    minds: list[str]  # ids of the claims to start with
+    literature: list[dict[str, Any]]  # claims that others decided
+    undecided: list[dict[str, Any]]  # statements that cannot be decided here
 
     def decided(self) -> dict[int, list[str]]:
         """Statement -> ids of the claims that decide it; none where no cell does."""
@@ -239,7 +240,7 @@ def _stored(course: Course, chapter: Chapter) -> list[Entry]:
     if not chapter.solved.is_file():
         raise AuthoringError(f"{chapter.where()}: has no solved edition. Make it with: qkv build {chapter.stem}")
     solved = nbformat.read(chapter.solved, as_version=4)
-    return entries(chapter, read(chapter, Course(course.root, stored_facts(chapter, solved))), solved)
+    return measured_claims(chapter, read_chapter(chapter, Course(course.root, stored_facts(chapter, solved))), solved)
 
 
 def _listed(course: Course) -> Listed:

@@ -39,7 +39,7 @@ def one_page(course: Course) -> str:
 
 
 def imports(modules: Iterable[Reached]) -> str:
-    """What these modules import of others, each module of theirs once."""
+    """The imports of these modules from others, one line per module."""
     plain: set[str] = set()
     taken: dict[str, set[str]] = {}
     for node in (statement.node for module in modules for statement in module.statements()):
@@ -54,10 +54,10 @@ def imports(modules: Iterable[Reached]) -> str:
 def source(module: Path, statement: Statement) -> str:
     """A statement as the page shows it, with the comment at its end."""
     name = getattr(statement.node, "name", None)
-    return shortened(definition(module, name).solved) if name else statement.text
+    return shortened_definition(definition(module, name).solved) if name else statement.text
 
 
-def shortened(source: str) -> str:
+def shortened_definition(source: str) -> str:
     """A definition with one line of docstring, its methods with none, and signatures on as few lines as hold them."""
     lines = source.splitlines()
     [outer] = ast.parse(source).body
@@ -73,7 +73,7 @@ def shortened(source: str) -> str:
 
 
 def _signature(lines: list[str]) -> list[str]:
-    """Without the breaks that a comma after the last argument asks for, if a line of the page holds it."""
+    """A signature without the line breaks of a trailing comma, if it then fits on a line."""
     if len(lines) < 3:
         return lines
     first, *arguments, last = lines

@@ -16,7 +16,7 @@ from typing import Any
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from qkv.authoring.build.chapter import Code, Prose, Task, read
+from qkv.authoring.build.chapter import Code, Prose, Task, read_chapter
 from qkv.authoring.build.editions import METADATA
 from qkv.authoring.build.measured import PHONE
 from qkv.authoring.publish.shorten_alts import shorten_alt
@@ -26,7 +26,7 @@ LONG = 15  # lines of an experiment that a page shows unfolded
 PREDICT = re.compile(r"^```\{admonition\} Predict\n(?:(?!^```).*\n)*```\s*\Z", re.MULTILINE)
 
 
-def page(text: str, root: str, name: str) -> nbformat.NotebookNode:
+def chapter_page(text: str, root: str, name: str) -> nbformat.NotebookNode:
     """The notebook that MyST-NB turns into the page of a chapter.
 
     Args:
@@ -37,7 +37,7 @@ def page(text: str, root: str, name: str) -> nbformat.NotebookNode:
     chapter = Chapter(Path(root), name)
     solved = _solved(chapter)
     facts = stored_facts(chapter, solved)
-    parts = read(chapter, Course(chapter.root, facts), text)
+    parts = read_chapter(chapter, Course(chapter.root, facts), text)
     runs = [cell for cell in solved.cells if cell.cell_type == "code"]
 
     cells: list[nbformat.NotebookNode] = []
@@ -65,7 +65,7 @@ def page(text: str, root: str, name: str) -> nbformat.NotebookNode:
         elif isinstance(part, Code):
             answers = predicted and bool(runs and runs[0].outputs)
             add_run(part.source, part.line, part.bare, **folding(part, answers))
-            boxes = [claim.box for claim in part.claims]  # below the result, so that nobody reads a verdict first
+            boxes = [claim.box for claim in part.claims]  # below the result, so that no reader sees a verdict first
             if boxes and answers:
                 title = "The claim, and its verdict" if len(boxes) == 1 else "The claims, and their verdicts"
                 boxes = ["\n\n".join([f"::::::{{dropdown}} {title}", *boxes, "::::::"])]
@@ -139,7 +139,7 @@ def _card(task: Task, chapter: Chapter) -> str:
 
 
 def _made(made: dict[str, str]) -> str:
-    """Whose numbers these are."""
+    """The line on the machine that produced the numbers."""
     day = date.fromisoformat(made["date"])
     return (
         f"{{.made}}\nThe numbers on this page are those of one run: {made['processor']}, PyTorch {made['torch']}, "
@@ -155,14 +155,14 @@ def _solved(chapter: Chapter) -> nbformat.NotebookNode:
 
 
 def stored_facts(chapter: Chapter, solved: nbformat.NotebookNode) -> Callable[[str], Facts]:
-    """What the solved edition says of its exercises, so that a page needs none of them."""
+    """The facts about exercises that the solved edition stores, so that a page needs none of the exercises."""
     stored = solved.metadata.get("qkv", {}).get("exercises", {})
 
     def facts(name: str) -> Facts:
         if name not in stored:
             raise _stale(chapter, f"it has no exercise {name}")
-        told = stored[name]
-        return Facts(told["points"], tuple(told["forbidden"]), told.get("hand_in", ""))
+        facts_json = stored[name]
+        return Facts(facts_json["points"], tuple(facts_json["forbidden"]), facts_json.get("hand_in", ""))
 
     return facts
 

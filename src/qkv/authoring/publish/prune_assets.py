@@ -74,11 +74,11 @@ def lighter_page(html: str, path: Path) -> str:
     if path.name != "search.html":
         html = SEARCHING.sub("", html)
     html = ROLE.sub(r"\1", html)
-    html = FIGURE.sub(lambda match: f'<img loading="lazy" {size(path.parent / match[1])}', html)
+    html = FIGURE.sub(lambda match: f'<img loading="lazy" {size_attributes(path.parent / match[1])}', html)
     return PICTURE.sub(lambda match: b64encode(lighter_picture(b64decode(match[0]))).decode("ascii"), html)
 
 
-def size(picture: Path) -> str:
+def size_attributes(picture: Path) -> str:
     """A picture's width and height as attributes, so that nothing moves when it comes."""
     if picture.suffix != ".png" or not picture.is_file():
         return ""
@@ -122,7 +122,7 @@ def split(selectors: str) -> list[str]:
 
 
 def can_match(selector: str, used: set[str]) -> bool:
-    """Whether every class that a selector asks for occurs; what `:not(…)` and its like hold is not asked for."""
+    """Does every class that a selector requires occur? Classes inside `:not(…)` and its like are not required."""
     plain = ATTRIBUTE.sub("", selector)
     while (shorter := re.sub(r"\([^()]*\)", "", plain)) != plain:
         plain = shorter
@@ -168,7 +168,7 @@ def unescaped(text: str) -> str:
 
 
 def lighter_picture(png: bytes) -> bytes:
-    """The same picture with at most 256 colours, if that is smaller. Colours of areas stay exactly what they are."""
+    """A picture with at most 256 colours, if that is smaller. Colours of areas stay exactly as they are."""
     picture = Image.open(BytesIO(png))
     if picture.mode == "P":
         return png

@@ -18,7 +18,7 @@ JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"  # the program o
 TROUBLE = re.compile(r"\b(WARNING|ERROR|CRITICAL)\b|The book cannot be built|Exception occurred|Extension error")
 
 
-def book(course: Course | None = None, say: Callable[[str], None] = print, out: Path | None = None) -> int:
+def publish_book(course: Course | None = None, say: Callable[[str], None] = print, out: Path | None = None) -> int:
     """Build the book into `_build/html`; warnings are errors, and so is any cell that runs.
 
     Args:
@@ -27,7 +27,7 @@ def book(course: Course | None = None, say: Callable[[str], None] = print, out: 
         out: the folder that gets `_build`; the course's own by default.
 
     Returns:
-        0, or 1 with the reasons told.
+        0, or 1 after printing the reasons.
     """
     try:
         course = course or Course.here()
@@ -51,7 +51,7 @@ def book(course: Course | None = None, say: Callable[[str], None] = print, out: 
     log = ANSI.sub("", done.stdout + "\n" + done.stderr)
     built.mkdir(parents=True, exist_ok=True)
     (built / "book.log").write_text(log, encoding="utf-8")
-    troubles = report(log, done.returncode)
+    troubles = build_faults(log, done.returncode)
     for line in troubles:
         say(f"  {line}")
     if troubles:
@@ -62,8 +62,8 @@ def book(course: Course | None = None, say: Callable[[str], None] = print, out: 
     return 0
 
 
-def report(log: str, returncode: int) -> list[str]:
-    """What went wrong, one line each; nothing when the build is clean."""
+def build_faults(log: str, returncode: int) -> list[str]:
+    """The faults of a build, one line each; empty for a clean build."""
     lines = re.sub(r":\n(?=\S)", ": ", log).splitlines()  # Sphinx puts an error's text on the next line
     troubles = [line.strip() for line in lines if TROUBLE.search(line)]
     troubles += [f"a page ran code: {line.strip()}" for line in lines if RAN.search(line)]

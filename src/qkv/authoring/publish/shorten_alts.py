@@ -1,4 +1,4 @@
-"""What a reader of the page is spared: words that are there for the machine."""
+"""Code as the page shows it: without long alt texts, which are on the pictures."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ SPARED = 24  # characters of alt text that may stay in the code
 
 
 def shorten_alt(source: str) -> str:
-    """Alt texts are on the pictures; in the code of the page three dots stand for them."""
+    """Replace alt texts in the code of the page by three dots."""
     try:
         tree = ast.parse(source)
     except SyntaxError:  # a magic
@@ -31,7 +31,7 @@ def _is_long_text(value: ast.expr) -> bool:
 
 
 def _offset(source: str, line: int | None, column: int | None) -> int:
-    """Where a line and a column in UTF-8 bytes, as the syntax tree has them, are in the text."""
+    """The offset in the text of a line and a column in UTF-8 bytes, as the syntax tree has them."""
     lines = source.splitlines(keepends=True)
     before = lines[(line or 1) - 1].encode()[: column or 0].decode()
     return sum(len(row) for row in lines[: (line or 1) - 1]) + len(before)

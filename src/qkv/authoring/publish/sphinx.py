@@ -1,6 +1,6 @@
 """The Sphinx extension that makes the book: listed in `_config.yml`, so `jupyter-book build .` is all it takes.
 
-- Each chapter is read by `page.page`, so its outputs come from `solutions/` and nothing runs.
+- Each chapter is read by `page.chapter_page`, so its outputs come from `solutions/` and nothing runs.
 - Figures get the alt text that was stored with them, and on a narrow page their drawing for a phone (`phone_figures`).
 - Three pages are filled in when they are read: the claims ledger from all chapters, the conventions and the whole GPT
   from `qkv.model`.
@@ -24,7 +24,7 @@ from sphinx.errors import SphinxError
 from qkv.authoring.build.bibliography import use_round_brackets
 from qkv.authoring.publish.ledger import ledger
 from qkv.authoring.publish.one_page import one_page
-from qkv.authoring.publish.page import alt_texts, page
+from qkv.authoring.publish.page import alt_texts, chapter_page
 from qkv.authoring.publish.syllabus import Syllabus
 from qkv.course import AuthoringError, Chapter, Course
 
@@ -55,9 +55,9 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
 
 def read_page(text: str, root: str, name: str) -> Any:
-    """`page.page` for MyST-NB, with errors that Sphinx prints without a traceback."""
+    """`page.chapter_page` for MyST-NB, with errors that Sphinx prints without a traceback."""
     try:
-        return page(text, root, name)
+        return chapter_page(text, root, name)
     except AuthoringError as error:
         raise BookError(str(error)) from None
 
@@ -102,7 +102,7 @@ def fill_in(app: Sphinx, docname: str, source: list[str]) -> None:
 
 
 def conventions(course: Course) -> str:
-    """What `qkv.model` says about all its functions: its docstring below the first line, which is Markdown."""
+    """The conventions of all functions of `qkv.model`: its docstring below the first line, which is Markdown."""
     tree = ast.parse((course.root / "src" / "qkv" / "model" / "__init__.py").read_text(encoding="utf-8"))
     return (ast.get_docstring(tree) or "").partition("\n\n")[2]
 
@@ -159,14 +159,14 @@ def offer_student_edition(app: Sphinx, pagename: str, template: str, context: di
 
 
 def drop_thebe(app: Sphinx, config: Config) -> None:
-    """Jupyter Book loads sphinx-thebe unasked; its script asks a CDN and is added twice."""
+    """Remove sphinx-thebe, which Jupyter Book loads by default: its script loads from a CDN and is added twice."""
     for event, listeners in app.events.listeners.items():
         app.events.listeners[event] = [entry for entry in listeners if entry.handler.__module__ != "sphinx_thebe"]
     app.registry.css_files = [(name, options) for name, options in app.registry.css_files if "thebe" not in name]
 
 
 def copy_files(app: Sphinx, exception: Exception | None) -> None:
-    """The notebooks that pages offer."""
+    """Copy the notebooks that pages offer."""
     if exception or app.builder.format != "html":
         return
     out = Path(app.outdir)

@@ -1,4 +1,4 @@
-"""A course in weeks, for the instructors' guide. What a chapter asks of a student is told once, in the chapter.
+"""A course in weeks, for the instructors' guide. Exercises and minutes come from the chapters.
 
     ```{syllabus}
     1: 1, 2
@@ -25,14 +25,14 @@ from qkv.course import AuthoringError, Chapter, Course
 
 @dataclass(frozen=True)
 class Load:
-    """What a chapter asks of a student."""
+    """The load of a chapter: title, exercises, minutes."""
 
     title: str
     exercises: int
     minutes: int
 
 
-def load(chapter: Chapter) -> Load:
+def chapter_load(chapter: Chapter) -> Load:
     """Read it from the chapter's source and its solved edition."""
     stored = nbformat.read(chapter.solved, as_version=4).metadata["qkv"]["exercises"]
     return Load(chapter.title, len(stored), chapter.minutes)
@@ -54,7 +54,7 @@ def table(course: Course, weeks: list[str], up: str) -> Iterator[str]:
                 names.append(f"chapter {number:02}, which is being written")
                 continue
             chapter = chapters[number]
-            asked = load(chapter)
+            asked = chapter_load(chapter)
             names.append(f"[{number:02} {asked.title}]({up}{chapter.name}.md)")
             exercises, minutes = exercises + asked.exercises, minutes + asked.minutes
         counts = f"{exercises} | {minutes}" if exercises else " | "

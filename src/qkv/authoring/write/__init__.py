@@ -1,1 +1,2 @@
-"""For writing an exercise or a chapter: scaffolds (`new`, `new_chapter`) and the proof of an exercise (`lint`)."""
+"""Authoring tools: scaffolds for an exercise or a chapter (`new`, `new_chapter`), and the proof of an exercise
+(`lint`)."""

@@ -1,4 +1,4 @@
-"""Which exercises changed since main: those of which a file differs that the proof of an exercise rests on.
+"""The exercises that changed since main: those with a changed file that their proof rests on.
 
 `git` knows what changed; a clone without history, or a folder that is no clone, has changed nothing.
 """
@@ -42,8 +42,8 @@ def base(root: Path) -> str:
 
 
 def proved_by(root: Path, file: Path) -> tuple[str, ...]:
-    """The exercises whose proof rests on a file: an exercise's own, what a chapter's exercises share, the chapter's
-    references, a kept answer. Of one that is gone or can't be read nobody knows the exercise: all of its chapter."""
+    """The exercises whose proof rests on a file: an exercise's own, one shared in a chapter, the chapter's references,
+    a sample answer. If the exercises of a file are unknown (deleted, unreadable), all of its chapter."""
     match file.parts:
         case ("src", "qkv", "exercises", stem, _) if stem in exercises.CHAPTERS:
             known = exercises.names_of(stem)
@@ -59,7 +59,8 @@ def proved_by(root: Path, file: Path) -> tuple[str, ...]:
 
 
 def answered_by(path: Path) -> tuple[str, ...] | None:
-    """What a kept answer defines, or the exercise that a file of weights is named after; None if it can't be known."""
+    """The names that a sample answer defines, or the exercise that a file of weights is named after; None if
+    unknown."""
     if path.suffix != ".py":
         return (path.stem.split("-")[0],)
     try:
@@ -69,7 +70,7 @@ def answered_by(path: Path) -> tuple[str, ...] | None:
 
 
 def git(root: Path, *words: str) -> str | None:
-    """What git prints; None if it fails, or is not there."""
+    """The output of a git command; None if it fails, or if git is not installed."""
     try:
         done = subprocess.run(["git", *words], cwd=root, capture_output=True, text=True, encoding="utf-8")
     except OSError:

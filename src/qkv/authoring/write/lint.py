@@ -1,9 +1,9 @@
 """The authors' gate: every exercise is proven on every run, not reviewed.
 
-The stub is "not started"; under twenty salts the reference and every kept right answer pass, each misconception fails
-clearly and is diagnosed as itself, every kept wrong answer fails and is always told the same; a table of the answers to
-one salt earns nothing under another; hints, docstrings and sections are there; and small damage to the reference is
-noticed by some probe.
+The stub is "not started"; under twenty salts the reference and every right sample answer pass, each misconception fails
+clearly and is diagnosed as itself, every wrong sample answer fails with always the same diagnosis; a table of the
+answers to one salt earns nothing under another; hints, docstrings and sections are there; and small damage to the
+reference is noticed by some probe.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from typing import Any
 
 from tqdm import tqdm
 
-from proctor import Examiner, Exercise, Result, Weigher, WeightsExercise
-from proctor.examining.compare import Known
+from proctor import Examiner, Exercise, Result, WeightsExercise, WeightsJudge
+from proctor.examining.compare import ComparableObservation
 from proctor.examining.exercise import Question
 from proctor.examining.mutate import Survey, survey
-from proctor.examining.tensor_file import read, write
+from proctor.examining.tensor_file import read_tensors, write_tensors
 from proctor.examining.weights import REASONS
 from proctor.inside.inputs import Replay, drawing
 from proctor.inside.observe import Observation, observe
@@ -37,12 +37,11 @@ from proctor.inside.warmup import meta_kernels, stub_compiler
 from proctor.marking import probe_pickle
 from proctor.source.statements import statements
 from qkv import exercises
-from qkv.authoring.build.building import build
-from qkv.authoring.build.chapter import Task
-from qkv.authoring.build.chapter import read as read_chapter
+from qkv.authoring.build.building import build_editions
+from qkv.authoring.build.chapter import Task, read_chapter
 from qkv.authoring.build.definitions import definition
 from qkv.authoring.write.new import MARK
-from qkv.authoring.write.sample_answers import KeptAnswer, kept, kept_weights
+from qkv.authoring.write.sample_answers import SampleAnswer, sample_answers, sample_weights
 from qkv.course import AuthoringError, Chapter, Course
 from qkv.notebook.checking import live_marker
 
@@ -55,14 +54,14 @@ FEWEST_HINTS, FEWEST_MISCONCEPTIONS = 3, 5
 
 @dataclass
 class Finding:
-    """What lint has to say about one exercise."""
+    """The findings of lint about one exercise."""
 
     exercise: str
-    probes: int
-    misconceptions: int
-    pairs: int = 0
-    survey: Survey | None = None
-    complaints: list[str] = field(default_factory=list)
+    probes: int  # number of probes or measures
+    misconceptions: int  # number of named mistakes
+    pairs: int = 0  # number of pairs that can be made together
+    survey: Survey | None = None  # mutants; None if they were not run
+    complaints: list[str] = field(default_factory=list)  # one sentence each
 
     def row(self) -> str:
         found = self.survey
@@ -76,12 +75,12 @@ class Finding:
 HEADER = f"{'exercise':32} {'probes':>6} {'misconceptions':>14} {'pairs':>5}   {'mutants noticed':26} verdict"
 
 
-def run(names: list[str] | None = None, salts: int = SALTS, jobs: int | None = None) -> int:
-    """Lint the named exercises or chapters, or all; print a table; 0 if nothing is to mend."""
+def run_lint(names: list[str] | None = None, salts: int = SALTS, jobs: int | None = None) -> int:
+    """Lint the named exercises or chapters, or all; print a table. Returns 0 if there are no complaints."""
     chosen = [found for name in names for found in expand(name)] if names else exercises.names()
     workers = min(jobs or os.cpu_count() or 1, len(chosen) or 1)  # a new chapter has no exercise yet
     context = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork
-    with ProcessPoolExecutor(workers, context, like_a_grader) as pool:
+    with ProcessPoolExecutor(workers, context, configure_worker) as pool:
         freshness = pool.submit(what_is_stale, sorted({exercises.chapter_of(name) for name in chosen}))
         waiting = pool.map(lint_named, chosen, [salts] * len(chosen))
         bar = tqdm(
@@ -102,9 +101,9 @@ def run(names: list[str] | None = None, salts: int = SALTS, jobs: int | None = N
 
 
 def what_is_stale(stems: list[str]) -> tuple[int, list[str]]:
-    """What `qkv build --check` says of these chapters: 0 if nothing is stale, and its lines."""
+    """The exit code and the lines of `qkv build --check` for these chapters."""
     said: list[str] = []
-    return build(stems, check=True, say=said.append), said
+    return build_editions(stems, check=True, say=said.append), said
 
 
 def expand(name: str) -> tuple[str, ...]:
@@ -112,9 +111,9 @@ def expand(name: str) -> tuple[str, ...]:
     return exercises.names_of(name) if name in exercises.CHAPTERS else (exercises.get(name).name,)
 
 
-def like_a_grader() -> None:
-    """As many workers as cores: torch's threads would only fight over them. The meta device answers as in a grader,
-    which takes a fifth off the whole."""
+def configure_worker() -> None:
+    """Configure a worker process: one thread, since there are as many workers as cores; the grader's meta kernels,
+    which save a fifth of the time."""
     import torch
 
     torch.set_num_threads(1)
@@ -123,7 +122,7 @@ def like_a_grader() -> None:
 
 
 def lint_named(name: str, salts: int) -> Finding:
-    """The same in another process, from which the code of a mutant cannot be sent."""
+    """`lint` by name, for a worker process: the finding comes without the code of mutants, which cannot be pickled."""
     if name in exercises.of_weights():
         return lint_weights(exercises.get_weights(name), salts)
     finding = lint(exercises.get_code(name), salts)
@@ -133,9 +132,9 @@ def lint_named(name: str, salts: int) -> Finding:
     return finding
 
 
-class EachMistakeOnce(Examiner):
-    """Runs a mistake of the course once, although two ask for it: the check on these inputs, and the one that has them
-    as its other inputs."""
+class CachedMistakes(Examiner):
+    """An examiner that runs a mistake of the course once although two examiners need it: the one with these inputs, and
+    the one that has them as its other inputs."""
 
     def __init__(self, exercise: Exercise, salt: str, pairs: bool) -> None:
         super().__init__(exercise, salt, pairs)
@@ -151,18 +150,18 @@ class EachMistakeOnce(Examiner):
 
 
 def lint(exercise: Exercise, salts: int = SALTS, answers: Path | None = None) -> Finding:
-    """Everything that can be found out about one exercise.
+    """All checks of one exercise.
 
     Args:
         salts: how many sets of inputs it is proved on.
-        answers: the folder of kept answers; the repository's own unless said.
+        answers: the folder of sample answers; the repository's own unless said.
     """
     finding = Finding(exercise.name, len(exercise.probes), len(exercise.misconceptions))
-    examiners = [EachMistakeOnce(exercise, f"salt {n}" if n else "", pairs=n < PAIRS) for n in range(salts)]
+    examiners = [CachedMistakes(exercise, f"salt {n}" if n else "", pairs=n < PAIRS) for n in range(salts)]
     for n, examiner in enumerate(examiners if salts > 1 else ()):
         examiner.other_inputs = examiners[(n + 1) % salts]  # instead of a set of its own: half as much to run
-    finding.complaints += [*form(exercise), *unstarted_stub(exercise, examiners[0])]
-    finding.complaints += together(behaviour(exercise, examiner) for examiner in examiners)
+    finding.complaints += [*static_complaints(exercise), *unstarted_stub(exercise, examiners[0])]
+    finding.complaints += merged_complaints(behaviour(exercise, examiner) for examiner in examiners)
     finding.complaints += proof_by_answers(exercise, examiners, answers or Course.here().root / "answers")
     if salts > 1:
         finding.complaints += table_of_constants(exercise, *examiners[:2])
@@ -176,34 +175,34 @@ def lint(exercise: Exercise, salts: int = SALTS, answers: Path | None = None) ->
 
 
 def lint_weights(exercise: WeightsExercise, salts: int = SALTS, answers: Path | None = None) -> Finding:
-    """The same for an exercise that is answered by weights: under every salt kept right weights pass, and each mistake
-    is named, in weights that are kept or in such as are made from right ones."""
+    """All checks of a weights exercise: under every salt right sample weights pass, and each mistake is named, in
+    sample weights or in weights made from right ones."""
     finding = Finding(exercise.name, len(exercise.measures), len(exercise.misconceptions) + len(REASONS))
-    finding.complaints += words(exercise)
-    weighers = [Weigher(exercise, f"salt {n}" if n else "") for n in range(salts)]
-    finding.complaints += together(
-        proof_by_weights(weigher, answers or Course.here().root / "answers") for weigher in weighers
+    finding.complaints += missing_words(exercise)
+    weights_judges = [WeightsJudge(exercise, f"salt {n}" if n else "") for n in range(salts)]
+    finding.complaints += merged_complaints(
+        proof_by_weights(weights_judge, answers or Course.here().root / "answers") for weights_judge in weights_judges
     )
     return finding
 
 
-def proof_by_weights(weigher: Weigher, folder: Path) -> Iterator[str]:
-    """What is told wrongly under one salt, and which mistake nothing shows."""
-    exercise, wrong = weigher.exercise, []
-    right = list(kept_weights(folder, exercise.name, "right"))
+def proof_by_weights(weights_judge: WeightsJudge, folder: Path) -> Iterator[str]:
+    """Wrong verdicts under one salt, and mistakes that no sample shows."""
+    exercise, wrong = weights_judge.exercise, []
+    right = list(sample_weights(folder, exercise.name, "right"))
     if not right:
         yield f"no right weights are kept: put some into answers/{exercises.chapter_of(exercise.name)}/right/"
         return
     for path in right:
-        result = weigher.judge(path.read_bytes())
+        result = weights_judge.judge(path.read_bytes())
         if result.state != "passed":
             yield f"{path.name} does not pass: {result.message}"
-    model = read(right[0].read_bytes(), exercise.layout)
-    wrong += [(mistake, name, write(make(model))) for name, (mistake, make) in exercise.examples.items()]
-    for path in kept_weights(folder, exercise.name, "wrong"):
+    model = read_tensors(right[0].read_bytes(), exercise.layout)
+    wrong += [(mistake, name, write_tensors(make(model))) for name, (mistake, make) in exercise.examples.items()]
+    for path in sample_weights(folder, exercise.name, "wrong"):
         wrong.append((path.stem.split("-")[1], path.name, path.read_bytes()))
     for mistake, name, content in wrong:
-        result = weigher.judge(content)
+        result = weights_judge.judge(content)
         if result.misconceptions != (mistake,):
             yield f"{name} is told {' + '.join(result.misconceptions) or None}, expected {mistake}: {result.message}"
     shown = {mistake for mistake, _, _ in wrong}
@@ -212,19 +211,19 @@ def proof_by_weights(weigher: Weigher, folder: Path) -> Iterator[str]:
             yield f"nothing shows {name}: keep weights that make this mistake, or make them from right ones"
 
 
-def together(complaints: Iterable[Iterable[str]]) -> Iterator[str]:
-    """The complaints of all salts, each once, with under how many of them it was heard."""
+def merged_complaints(complaints: Iterable[Iterable[str]]) -> Iterator[str]:
+    """The complaints of all salts, each once, with the number of salts it occurred under."""
     counts: Counter[str] = Counter()
     total = 0
-    for heard in complaints:
-        counts.update(set(heard))
+    for found in complaints:
+        counts.update(set(found))
         total += 1
     for complaint, count in counts.items():
         yield complaint if count == total else f"{complaint} (under {count} of {total} salts)"
 
 
-def words(exercise: Question) -> Iterator[str]:
-    """What is missing of what a student reads, however the exercise is answered."""
+def missing_words(exercise: Question) -> Iterator[str]:
+    """Missing texts that a student would read, whatever kind of answer the exercise takes."""
     hints = [h for h in exercise.hints if h.strip()]
     if len(hints) < FEWEST_HINTS or len(hints) != len(exercise.hints):
         yield f"{len(hints)} hints; write at least {FEWEST_HINTS}, none empty"
@@ -243,22 +242,22 @@ def words(exercise: Question) -> Iterator[str]:
         yield str(error)
 
 
-def form(exercise: Exercise) -> Iterator[str]:
-    """What can be read off an exercise without running it."""
-    yield from words(exercise)
+def static_complaints(exercise: Exercise) -> Iterator[str]:
+    """Complaints that need no run."""
+    yield from missing_words(exercise)
     if not any(p.kind == "value" for p in exercise.probes.values()):
         yield "no value probe"
     yield from shapes(exercise)
-    yield from unfinished(exercise)
+    yield from todo_left(exercise)
     yield from clashes(Path(inspect.getfile(sys.modules[next(iter(exercise.probes.values())).function.__module__])))
     try:
-        probe_pickle.check(exercise)
+        probe_pickle.check_portable(exercise)
     except probe_pickle.NotPortable as error:
         yield str(error)
 
 
-def unfinished(exercise: Exercise) -> Iterator[str]:
-    """What `qkv new exercise` wrote for the author to replace."""
+def todo_left(exercise: Exercise) -> Iterator[str]:
+    """Text of `qkv new exercise` that its author has not replaced."""
     words = [exercise.section, exercise.why, *exercise.hints, inspect.getdoc(exercise.reference) or ""]
     words += [probe.situation for probe in exercise.probes.values()]
     words += [text for m in exercise.misconceptions.values() for text in (m.explanation.sentence, m.explanation.reason)]
@@ -281,7 +280,7 @@ def clashes(path: Path) -> Iterator[str]:
 
 @cache
 def out_of_order(stem: str) -> tuple[str, ...]:
-    """What to say if the chapter has its exercises in another order than its package lists them."""
+    """A complaint if the chapter has its exercises in another order than its package lists them."""
     course = Course.here()
     found = [part.name for part in read_chapter(course.chapters([stem])[0], course) if isinstance(part, Task)]
     listed = list(exercises.names_of(stem))
@@ -328,7 +327,7 @@ def unstarted_stub(exercise: Exercise, examiner: Examiner) -> Iterator[str]:
 
 
 def behaviour(exercise: Exercise, examiner: Examiner) -> Iterator[str]:
-    """What happens when the reference and the mistakes are checked like a student's answer."""
+    """Complaints about verdicts on the reference and the mistakes, judged like a student's answer."""
     result = examiner.examine(exercise.reference)
     if result.state != "passed":
         yield f"the reference is {result.state}: {result.message}"
@@ -339,16 +338,17 @@ def behaviour(exercise: Exercise, examiner: Examiner) -> Iterator[str]:
             yield f"{mistake.name} is less than {CLEARLY} tolerances away from the reference"
         if examiner.pairs:
             result = examiner.examine(mistake.implementation)
-            found, told = result.misconceptions, f" ({result.headline})"
+            found, headline = result.misconceptions, f" ({result.headline})"
         else:
-            found, told = examiner.recognised(mistake), ""
+            found, headline = examiner.diagnosed_as(mistake), ""
         if found != (mistake.name,):
-            yield f"{mistake.name} is diagnosed as {' + '.join(found) or None}{told}"
+            yield f"{mistake.name} is diagnosed as {' + '.join(found) or None}{headline}"
 
 
 def proof_by_answers(exercise: Exercise, examiners: Sequence[Examiner], folder: Path) -> Iterator[str]:
-    """Every kept right answer passes under every salt, every wrong one fails, and is always told the same."""
-    answers = [answer for answer in kept(folder) if answer.exercise == exercise.name]
+    """Complaints unless every right sample answer passes under every salt, and every wrong one fails with always the
+    same diagnosis."""
+    answers = [answer for answer in sample_answers(folder) if answer.exercise == exercise.name]
     for kind in ("right", "wrong"):
         if not any(answer.kind == kind for answer in answers):
             place = f"answers/{exercises.chapter_of(exercise.name)}/{kind}/"
@@ -361,22 +361,24 @@ def proof_by_answers(exercise: Exercise, examiners: Sequence[Examiner], folder: 
             yield f"{answer} passes under {passed} of {len(examiners)} salts only: {failed[0]}"
         if answer.kind == "wrong" and passed:
             yield f"{answer} passes under {passed} of {len(examiners)} salts"
-        told = [result.misconceptions for result in results]
-        alone = [names if len(names) < 2 else () for names in told]  # two at once are looked for under a few salts only
-        for names in (told[:PAIRS], alone):
+        diagnoses = [result.misconceptions for result in results]
+        alone = [
+            names if len(names) < 2 else () for names in diagnoses
+        ]  # two at once are looked for under a few salts only
+        for names in (diagnoses[:PAIRS], alone):
             if answer.kind == "wrong" and len(set(names)) > 1:
                 yield f"{answer} is not always told the same: {dict(Counter(names))}"
 
 
-def judged(answer: KeptAnswer, examiner: Examiner) -> Result:
-    """The verdict on a kept answer, as a notebook gives it."""
+def judged(answer: SampleAnswer, examiner: Examiner) -> Result:
+    """The verdict on a sample answer, as a notebook gives it."""
     marker = live_marker(answer.exercise, answer.implementation, examiner)
     marker.mark()
     return marker.results[answer.exercise]
 
 
 def table_of_constants(exercise: Exercise, one: Examiner, another: Examiner) -> Iterator[str]:
-    """No value probe may be answered from a table of what the reference returned under another salt."""
+    """Complaints about value probes that a table of the reference's results under another salt would pass."""
     for name, probe in exercise.probes.items():
         if probe.kind == "value":
             with drawing(Replay(one.draws)):
@@ -384,7 +386,7 @@ def table_of_constants(exercise: Exercise, one: Examiner, another: Examiner) -> 
                 observe(probe.function, table.recording())
             with drawing(Replay(another.draws)):
                 seen = observe(probe.function, table.replaying())
-            if another.expected[name].same(Known(seen)):
+            if another.expected[name].same(ComparableObservation(seen)):
                 yield f"a table of constants answers the probe {name}: draw its inputs (sizes too) from the salt"
 
 

@@ -40,17 +40,17 @@ def new_exercise(
     """
     try:
         course = course or Course.here()
-        written = pieces(name, stem, arguments or ("x",), course)
+        written = exercise_pieces(name, stem, arguments or ("x",), course)
     except AuthoringError as error:
         say(str(error))
         return 1
-    write(written, course, say)
-    tidy(path for path in written if path.suffix == ".py")
+    write_pieces(written, course, say)
+    sort_imports(path for path in written if path.suffix == ".py")
     say(f"Replace what says {MARK}, then: qkv lint {name}, qkv build {stem}")
     return 0
 
 
-def write(pieces: dict[Path, str], course: Course, say: Callable[[str], None]) -> None:
+def write_pieces(pieces: dict[Path, str], course: Course, say: Callable[[str], None]) -> None:
     """Write files, and say which."""
     for path, text in pieces.items():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -58,15 +58,15 @@ def write(pieces: dict[Path, str], course: Course, say: Callable[[str], None]) -
         say(f"  written  {path.relative_to(course.root).as_posix()}")
 
 
-def tidy(paths: Iterable[Path]) -> None:
-    """Let ruff sort and merge the imports of files that have new ones, and lay them out."""
+def sort_imports(paths: Iterable[Path]) -> None:
+    """Sort, merge and format the imports of changed files by ruff."""
     names = [str(path) for path in paths]
     ruff = [sys.executable, "-m", "ruff"]
     for words in (["check", "--quiet", "--fix", "--select", "I"], ["format", "--quiet"]):
         subprocess.run([*ruff, *words, "--force-exclude", *names], capture_output=True, check=False)
 
 
-def pieces(name: str, stem: str, arguments: Sequence[str], course: Course) -> dict[Path, str]:
+def exercise_pieces(name: str, stem: str, arguments: Sequence[str], course: Course) -> dict[Path, str]:
     """File -> its text with the new exercise in it."""
     chapter = course.chapters([stem])[0]
     for word in (name, *arguments):
@@ -75,7 +75,7 @@ def pieces(name: str, stem: str, arguments: Sequence[str], course: Course) -> di
     if chapter.model.is_file() and name in defined_in(chapter.model):
         where = chapter.model.relative_to(course.root).as_posix()
         raise AuthoringError(f"{where} has a {name} already: take another name.")
-    source, section = placed(chapter, name)
+    source, section = with_exercise_cell(chapter, name)
     texts = scaffold.texts(name, chapter.stem, arguments, section)
     package = course.root / "src" / "qkv" / "exercises" / chapter.stem
     answers = course.root / "answers" / chapter.stem
@@ -89,15 +89,17 @@ def pieces(name: str, stem: str, arguments: Sequence[str], course: Course) -> di
         if path.exists():
             raise AuthoringError(f"{path.relative_to(course.root).as_posix()} exists already: take another name.")
     return {
-        chapter.model: appended(read(chapter.model), texts.model_imports, texts.model),
-        package / "__init__.py": listed(read(package / "__init__.py"), name),
-        tests: appended(read(tests) if tests.is_file() else texts.test_head, texts.test_imports, texts.test),
+        chapter.model: appended(read_chapter_file(chapter.model), texts.model_imports, texts.model),
+        package / "__init__.py": with_listed_exercise(read_chapter_file(package / "__init__.py"), name),
+        tests: appended(
+            read_chapter_file(tests) if tests.is_file() else texts.test_head, texts.test_imports, texts.test
+        ),
         **found,
         chapter.source: source,
     }
 
 
-def read(path: Path) -> str:
+def read_chapter_file(path: Path) -> str:
     """The text of a file that a chapter has."""
     try:
         return path.read_text(encoding="utf-8")
@@ -105,7 +107,7 @@ def read(path: Path) -> str:
         raise AuthoringError(f"There is no {path.name} in {path.parent}: a chapter comes first.") from None
 
 
-def listed(package: str, name: str) -> str:
+def with_listed_exercise(package: str, name: str) -> str:
     """The text of a chapter's `__init__.py` with one more exercise at the end of its list."""
     found = re.search(r"^EXERCISES(?:: [^=]+)? = \((.*?)\)", package, re.MULTILINE | re.DOTALL)
     if found is None:
@@ -115,9 +117,9 @@ def listed(package: str, name: str) -> str:
     return f"{package[: found.start()]}EXERCISES = (\n{lines}){package[found.end() :]}"
 
 
-def placed(chapter: Chapter, name: str) -> tuple[str, str]:
+def with_exercise_cell(chapter: Chapter, name: str) -> tuple[str, str]:
     """The chapter with a cell for the exercise before its closing, and the section in which that is."""
-    text = read(chapter.source)
+    text = read_chapter_file(chapter.source)
     before, closing, after = text.partition(f"\n{CLOSING}\n")
     sections = re.findall(r"^##+ (.+)$", before, re.MULTILINE)
     if not closing or not sections:
@@ -126,7 +128,7 @@ def placed(chapter: Chapter, name: str) -> tuple[str, str]:
 
 
 def appended(module: str, imports: str, code: str) -> str:
-    """The text of a module with code at its end, and what that imports at its top; ruff merges the imports (`tidy`)."""
+    """The text of a module with code at its end and its imports at the top; ruff merges those (`sort_imports`)."""
     first = [node for node in ast.parse(module).body if isinstance(node, ast.Import | ast.ImportFrom)]
     future = [node.end_lineno or 0 for node in first if getattr(node, "module", "") == "__future__"]
     at = future[0] if future else first[0].lineno - 1 if first else len(module.splitlines())

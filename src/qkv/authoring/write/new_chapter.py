@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from qkv.authoring.publish.covers import cover
-from qkv.authoring.write.new import MARK, read, write
+from qkv.authoring.write.new import MARK, read_chapter_file, write_pieces
 from qkv.course import FOLDER, AuthoringError, Chapter, Course
 
 SOURCE = """---
@@ -104,16 +104,16 @@ def new_chapter(stem: str, title: str, course: Course | None = None, say: Callab
     """
     try:
         course = course or Course.here()
-        written = pieces(stem, title, course)
+        written = chapter_pieces(stem, title, course)
     except AuthoringError as error:
         say(str(error))
         return 1
-    write(written, course, say)
+    write_pieces(written, course, say)
     say(f"Next: qkv new exercise NAME --chapter {stem}. Then replace what says {MARK}, and: qkv build {stem}")
     return 0
 
 
-def pieces(stem: str, title: str, course: Course) -> dict[Path, str]:
+def chapter_pieces(stem: str, title: str, course: Course) -> dict[Path, str]:
     """File -> its text with the new chapter in it. A model, exercises or a drawing that are there already stay."""
     if not re.fullmatch(r"[a-z][a-z0-9_]*", stem):
         raise AuthoringError(f"{stem!r} cannot be the name of files. For example: qkv new chapter sampling")
@@ -131,7 +131,7 @@ def pieces(stem: str, title: str, course: Course) -> dict[Path, str]:
     }
     plans = course.root / "book" / "guides" / "instructors.md"
     if plans.is_file():
-        found[plans] = PLAN.sub(lambda plan: planned(plan[0], chapter.number), read(plans))
+        found[plans] = PLAN.sub(lambda plan: with_planned_chapter(plan[0], chapter.number), read_chapter_file(plans))
     for path, text in (
         (chapter.model, MODEL.format(**about)),
         (course.root / "src" / "qkv" / "exercises" / stem / "__init__.py", EXERCISES.format(**about)),
@@ -144,7 +144,7 @@ def pieces(stem: str, title: str, course: Course) -> dict[Path, str]:
 
 def after_the_last(pattern: re.Pattern[str], path: Path, line: str) -> str:
     """The text of a file with one more line, after the last that matches. The line may use the match's groups."""
-    text = read(path)
+    text = read_chapter_file(path)
     matches = list(pattern.finditer(text))
     if not matches:
         raise AuthoringError(f"{path.name} lists no chapter after which the new one could stand.")
@@ -152,7 +152,7 @@ def after_the_last(pattern: re.Pattern[str], path: Path, line: str) -> str:
     return text[:end] + matches[-1].expand(line) + text[end:]
 
 
-def planned(plan: str, number: int) -> str:
+def with_planned_chapter(plan: str, number: int) -> str:
     """A course in weeks whose last week with chapters has one more."""
     weeks = list(WEEK.finditer(plan))
     end = weeks[-1].end() if weeks else 0

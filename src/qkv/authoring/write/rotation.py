@@ -1,4 +1,4 @@
-"""Whose turn it is: a test run takes a quarter of what takes long, and four days in a row take all of it.
+"""The rotation of slow tests: a run takes a quarter of them, and four days in a row take all.
 
 `QKV_ALL=1` in the environment means everything. `QKV_DAY=n` is the day instead of today's, so that a run can be
 repeated. `python -m qkv.authoring.write.rotation` prints how the solved editions run today.
@@ -32,7 +32,7 @@ SETTINGS = {"here": {}, **PROCESSORS, "seeds": {"QKV_SEEDS": "1"}}
 
 
 def everything() -> bool:
-    """Does the environment ask for all, instead of a quarter?"""
+    """Does the environment request everything, instead of a quarter?"""
     return os.environ.get("QKV_ALL", "") not in ("", "0")
 
 
@@ -42,12 +42,12 @@ def day() -> int:
 
 
 def turn(items: Sequence[T]) -> list[T]:
-    """Every fourth of them, on the next day the fourth beside it; or all, if the environment asks for everything."""
+    """Every fourth item, shifted by one each day; or all, if the environment requests everything."""
     return [item for i, item in enumerate(items) if everything() or (i + day()) % QUARTERS == 0]
 
 
 def mode(edition: int, on: int | None = None) -> str:
-    """How the edition with that place in the course runs on a day: here, on one of the other processors, on the
+    """The mode in which the n-th edition of the course runs on a day: here, on one of the other processors, on the
     stand-in for a GPU, or with second seeds. Four days see it in all four modes, sixteen on every processor."""
     now = day() if on is None else on
     elsewhere = list(PROCESSORS)[now // QUARTERS % len(PROCESSORS)]
@@ -55,7 +55,7 @@ def mode(edition: int, on: int | None = None) -> str:
 
 
 def mode_of(edition: Path) -> str:
-    """How a solved edition runs: as `QKV_EDITIONS` says, which is the name of a mode (here, unless said), or `turns`.
+    """The mode of a solved edition: the one that `QKV_EDITIONS` names (here, by default), or with `turns` today's.
 
     Raises:
         ValueError: there is no such mode.

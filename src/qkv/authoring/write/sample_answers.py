@@ -1,4 +1,4 @@
-"""Answers that we keep under answers, as students would hand them in: right ones in unusual styles, wrong ones.
+"""Sample answers under `answers`, as students would hand them in: right ones in unusual styles, wrong ones.
 
 They prove the exercises: a right one passes, a wrong one never does, whatever the inputs drawn.
 """
@@ -19,11 +19,11 @@ Kind = Literal["right", "wrong"]
 
 
 @dataclass(frozen=True)
-class KeptAnswer:
+class SampleAnswer:
     """One answer to one exercise, in a file that may answer several."""
 
     path: Path
-    exercise: str
+    exercise: str  # the name that it answers
     kind: Kind
 
     def __str__(self) -> str:
@@ -34,17 +34,17 @@ class KeptAnswer:
         return runpy.run_path(str(self.path))[self.exercise]
 
 
-def kept(folder: Path, kind: Kind | None = None) -> Iterator[KeptAnswer]:
+def sample_answers(folder: Path, kind: Kind | None = None) -> Iterator[SampleAnswer]:
     """All answers below a folder `answers`, by chapter, kind and file."""
     for path in sorted(folder.glob(f"*/{kind or '*'}/*.py")):
         stem = path.parents[1].name
         known = exercises.names_of(stem) if stem in exercises.CHAPTERS else ()
         for name in defined_in(path):
             if name in known:
-                yield KeptAnswer(path, name, "right" if path.parent.name == "right" else "wrong")
+                yield SampleAnswer(path, name, "right" if path.parent.name == "right" else "wrong")
 
 
-def kept_weights(folder: Path, exercise: str, kind: Kind) -> Iterator[Path]:
+def sample_weights(folder: Path, exercise: str, kind: Kind) -> Iterator[Path]:
     """The weights for an exercise below a folder `answers`: `right/EXERCISE.safetensors`, and
     `wrong/EXERCISE-MISTAKE.safetensors`; more words may follow behind a hyphen."""
     yield from sorted(folder.glob(f"*/{kind}/{exercise}*.safetensors"))

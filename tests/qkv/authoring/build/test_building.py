@@ -11,8 +11,8 @@ import nbformat
 import pytest
 import torch
 
-from qkv.authoring.build.building import build, carry_outputs
-from qkv.authoring.build.chapter import Code, Ids, Prose, Task, read, without_links_ahead
+from qkv.authoring.build.building import build_editions, carry_outputs
+from qkv.authoring.build.chapter import Code, Ids, Prose, Task, read_chapter, without_links_ahead
 from qkv.authoring.build.editions import solved_edition, student_edition
 from qkv.authoring.build.fingerprint import meaning, of_outputs, reached
 from qkv.course import AuthoringError, Chapter, Course
@@ -20,7 +20,7 @@ from qkv.course import AuthoringError, Chapter, Course
 
 def run_build(course: Course, *stems: str, **options: bool) -> tuple[int, str]:
     said: list[str] = []
-    code = build(stems or None, course=course, say=said.append, **options)
+    code = build_editions(stems or None, course=course, say=said.append, **options)
     return code, "\n".join(said)
 
 
@@ -63,7 +63,7 @@ def test_a_chapter_that_is_listed_but_not_written_is_told(tiny: Course) -> None:
 
 
 def test_the_parts_of_a_chapter_know_their_lines(tiny: Course) -> None:
-    parts = read(chapter(tiny), tiny)
+    parts = read_chapter(chapter(tiny), tiny)
     lines = chapter(tiny).source.read_text("utf-8").splitlines()
     tasks = [part for part in parts if isinstance(part, Task)]
     assert [(task.number, task.name, task.worth) for task in tasks] == [
@@ -88,20 +88,20 @@ def test_links_to_chapters_that_nobody_has_written_yet_are_text() -> None:
 def test_mistakes_in_a_chapter_are_told_with_their_line(tiny: Course) -> None:
     edit(tiny, "\nCounter\n", "\nmean\n")
     with pytest.raises(AuthoringError, match=r"01_tiny.md:\d+: the exercise mean stands in this chapter twice"):
-        read(chapter(tiny), tiny)
+        read_chapter(chapter(tiny), tiny)
     edit(tiny, "[exercise]\n\nmean", "[exercise]\n\nmean(x)")
     with pytest.raises(AuthoringError, match=r"holds the exercise's name alone, not 'mean\(x\)'"):
-        read(chapter(tiny), tiny)
+        read_chapter(chapter(tiny), tiny)
     edit(tiny, "mean(x)", "median")
     with pytest.raises(AuthoringError, match=r"01_tiny.md:\d+: .*tiny.py defines no function or class median"):
-        read(chapter(tiny), tiny)
+        read_chapter(chapter(tiny), tiny)
 
 
 # ---- editions
 
 
 def test_the_student_edition_has_stubs_and_no_outputs(tiny: Course) -> None:
-    parts = read(chapter(tiny), tiny)
+    parts = read_chapter(chapter(tiny), tiny)
     notebook = student_edition(tiny, chapter(tiny), parts)
     nbformat.validate(notebook)
     cells = {cell.id: cell for cell in notebook.cells}
@@ -119,7 +119,7 @@ def test_the_student_edition_has_stubs_and_no_outputs(tiny: Course) -> None:
 
 
 def test_the_solved_edition_has_the_source_of_the_reference(tiny: Course) -> None:
-    parts = read(chapter(tiny), tiny)
+    parts = read_chapter(chapter(tiny), tiny)
     notebook = solved_edition(tiny, chapter(tiny), parts)
     cells = {cell.id: cell for cell in notebook.cells}
     assert "# the sum first: it may overflow" in cells["mean"].source
@@ -128,9 +128,9 @@ def test_the_solved_edition_has_the_source_of_the_reference(tiny: Course) -> Non
 
 
 def test_ids_change_with_their_own_cell_alone(tiny: Course) -> None:
-    before = [cell.id for cell in student_edition(tiny, chapter(tiny), read(chapter(tiny), tiny)).cells]
+    before = [cell.id for cell in student_edition(tiny, chapter(tiny), read_chapter(chapter(tiny), tiny)).cells]
     edit(tiny, "## Counting\n", "## Counting on\n")
-    after = [cell.id for cell in student_edition(tiny, chapter(tiny), read(chapter(tiny), tiny)).cells]
+    after = [cell.id for cell in student_edition(tiny, chapter(tiny), read_chapter(chapter(tiny), tiny)).cells]
     assert sum(a != b for a, b in zip(before, after, strict=True)) == 1
     ids = Ids()
     assert [ids.of("x = 1") == ids.of("x = 1"), ids.named("Self_Attention"), ids.named("Self_Attention")] == [
@@ -142,7 +142,7 @@ def test_ids_change_with_their_own_cell_alone(tiny: Course) -> None:
 
 def test_hidden_input_is_folded_in_jupyterlab_too(tiny: Course) -> None:
     edit(tiny, "```{code-cell} ipython3\nprint(", "```{code-cell} ipython3\n:tags: [hide-input]\n\nprint(")
-    notebook = student_edition(tiny, chapter(tiny), read(chapter(tiny), tiny))
+    notebook = student_edition(tiny, chapter(tiny), read_chapter(chapter(tiny), tiny))
     hidden = [cell for cell in notebook.cells if cell.metadata.get("jupyter", {}).get("source_hidden")]
     assert [cell.source.split("(")[0] for cell in hidden] == ["print"]
 
@@ -346,7 +346,7 @@ def test_the_fingerprint_follows_the_modules_that_a_chapter_reaches(tiny: Course
         "tasks/retrieval.py", "tasks/words.py",
         "model/earlier.py", "../proctor/examining/result.py",
     }  # fmt: skip
-    notebook = solved_edition(tiny, chapter(tiny), read(chapter(tiny), tiny))
+    notebook = solved_edition(tiny, chapter(tiny), read_chapter(chapter(tiny), tiny))
     notebook.cells.append(nbformat.v4.new_code_cell(cells[2]))
     before = of_outputs(chapter(tiny), notebook)
     (source / "model" / "later.py").write_text("x = 1\n", "utf-8")

@@ -12,7 +12,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
-from qkv.authoring.build.measured import Tolerance, comparable, settled
+from qkv.authoring.build.measured import Tolerance, comparable, with_stored_numbers
 
 SAME = [
     # stored, shown, tags
@@ -51,16 +51,16 @@ OTHER = [
 
 @pytest.mark.parametrize(("stored", "shown", "tags"), SAME)
 def test_what_may_differ(stored: str, shown: str, tags: str) -> None:
-    assert settled(stored, shown, Tolerance.of(tags.split())) == stored
+    assert with_stored_numbers(stored, shown, Tolerance.of(tags.split())) == stored
 
 
 @pytest.mark.parametrize(("stored", "shown", "tags"), OTHER)
 def test_what_may_not(stored: str, shown: str, tags: str) -> None:
-    assert settled(stored, shown, Tolerance.of(tags.split())) != stored
+    assert with_stored_numbers(stored, shown, Tolerance.of(tags.split())) != stored
 
 
 def test_only_what_disagrees_is_left_to_be_shown() -> None:
-    assert settled("a 0.50 b 0.7", "a 0.51 b 0.9", Tolerance()) == "a 0.50 b 0.9"
+    assert with_stored_numbers("a 0.50 b 0.7", "a 0.51 b 0.9", Tolerance()) == "a 0.50 b 0.9"
 
 
 def test_tags_that_say_something_else_say_nothing_here() -> None:

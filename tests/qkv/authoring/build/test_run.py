@@ -6,7 +6,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
-from qkv.authoring.build.run import output_faults, source_faults, tidy
+from qkv.authoring.build.run import output_faults, source_faults, tidy_outputs
 
 
 def faults(*outputs: nbformat.NotebookNode, tags: tuple[str, ...] = (), source: str = "x\ny") -> list[str]:
@@ -83,7 +83,7 @@ def test_pieces_of_one_stream_become_one() -> None:
     cell = new_code_cell("x", outputs=[printed("a"), printed("b"), printed("c", "stderr"), printed("d")])
     cell.metadata["execution"] = {"iopub.status.busy": "now"}
     notebook = new_notebook(cells=[cell], metadata={"language_info": {"name": "python", "version": "3.11.9"}})
-    tidy(notebook)
+    tidy_outputs(notebook)
     assert [(o.name, o.text) for o in cell.outputs] == [("stdout", "ab"), ("stderr", "c"), ("stdout", "d")]
     assert "execution" not in cell.metadata
     assert "version" not in notebook.metadata.language_info

@@ -9,7 +9,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
-from qkv.authoring.build.building import build
+from qkv.authoring.build.building import build_editions
 from qkv.authoring.build.second_seeds import contradictions, run_again, stored_in
 from qkv.course import Course
 
@@ -76,5 +76,5 @@ def test_a_second_verdict_of_other_code_is_stale(tiny: Course, under_second_seed
 def test_check_tells_it(tiny: Course) -> None:
     claiming(tiny, "{right:} > 0.5")
     said: list[str] = []
-    assert build(["tiny"], check=True, course=tiny, say=said.append) == 1
+    assert build_editions(["tiny"], check=True, course=tiny, say=said.append) == 1
     assert any("has no verdict under the second seeds" in line for line in said)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from qkv.authoring.build.building import _facts
-from qkv.authoring.build.chapter import Part, Task, read
+from qkv.authoring.build.chapter import Part, Task, read_chapter
 from qkv.authoring.build.editions import solved_edition, student_edition
 from qkv.authoring.publish import ledger, page
 from qkv.course import Chapter, Course, Facts, facts_of_exercise
@@ -28,7 +28,7 @@ def chapter(course: Course) -> Chapter:
 
 @pytest.fixture
 def parts(course: Course, chapter: Chapter) -> list[Part]:
-    return read(chapter, course)
+    return read_chapter(chapter, course)
 
 
 def test_it_needs_no_reference_and_is_checked_by_name(parts: list[Part]) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from qkv.authoring.build.building import build
+from qkv.authoring.build.building import build_editions
 from qkv.authoring.publish.ledger import gaps, ledger
-from qkv.authoring.publish.publishing import book
+from qkv.authoring.publish.publishing import publish_book
 from qkv.course import AuthoringError, Course
 
 LIST = """minds = ["one-and-one"]
@@ -57,7 +57,7 @@ def claiming(course: Course) -> Course:
 
 def run(course: Course, **how: bool) -> tuple[int, str]:
     said: list[str] = []
-    return build(["second"], course=course, say=said.append, **how), "\n".join(said)
+    return build_editions(["second"], course=course, say=said.append, **how), "\n".join(said)
 
 
 @pytest.fixture(scope="module")
@@ -143,7 +143,7 @@ def test_the_page_of_the_ledger_is_made_with_the_book(claimed: Course) -> None:
     with (claimed.root / "_toc.yml").open("a", encoding="utf-8") as toc:
         toc.write("- caption: Reference\n  chapters:\n  - file: book/claims\n")
     said: list[str] = []
-    assert book(claimed, said.append) == 0, said
+    assert publish_book(claimed, said.append) == 0, said
     page = (claimed.root / "_build" / "html" / "book" / "claims.html").read_text("utf-8")
     assert 'href="chapters/02_second.html#claim-one-and-one"' in page
     assert "the claims of all chapters" not in page

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from qkv.authoring.publish.one_page import one_page, shortened
+from qkv.authoring.publish.one_page import one_page, shortened_definition
 from qkv.course import Course
 from qkv.model.capstone import TinyGPT, next_token_loss, write_story
 
@@ -73,7 +73,7 @@ def test_a_definition_is_shortened() -> None:
         """What it does."""
         return x'''
     assert (
-        shortened(source)
+        shortened_definition(source)
         == '''class Part:
     """What it is."""
 

@@ -11,8 +11,8 @@ import pytest
 from bs4 import BeautifulSoup, Tag
 
 from qkv.authoring.build.run import made_here
-from qkv.authoring.publish.page import alt_texts, page
-from qkv.authoring.publish.publishing import book, report
+from qkv.authoring.publish.page import alt_texts, chapter_page
+from qkv.authoring.publish.publishing import build_faults, publish_book
 from qkv.course import AuthoringError, Course
 
 pytestmark = pytest.mark.slow
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 def run_book(course: Course) -> tuple[int, str]:
     said: list[str] = []
-    return book(course, say=said.append), "\n".join(said)
+    return publish_book(course, say=said.append), "\n".join(said)
 
 
 @pytest.fixture(scope="module")
@@ -168,18 +168,18 @@ def test_every_way_to_be_stale_is_told(built: Course) -> None:
     chapter = built.chapters(["second"])[0]
     text = chapter.source.read_text("utf-8")
     args = (str(built.root), "02_second")
-    assert [cell.cell_type for cell in page(text, *args).cells] == ["markdown", "code", "markdown"]
+    assert [cell.cell_type for cell in chapter_page(text, *args).cells] == ["markdown", "code", "markdown"]
     cell = "```{code-cell} ipython3\nprint(1 + 1)\n```"
     with pytest.raises(AuthoringError, match="holds cells that the chapter no longer has"):
-        page(text.replace(cell, ""), *args)
+        chapter_page(text.replace(cell, ""), *args)
     with pytest.raises(AuthoringError, match="was not run as it stands now"):
-        page(f"{text}\n{cell}\n", *args)
+        chapter_page(f"{text}\n{cell}\n", *args)
     chapter.model.write_text("def thing():\n    return 1\n", "utf-8")
     with pytest.raises(AuthoringError, match=r"02_second.md:\d+: .*it has no exercise thing"):
-        page(text.replace("print(1 + 1)", ":tags: [exercise]\n\nthing"), *args)
+        chapter_page(text.replace("print(1 + 1)", ":tags: [exercise]\n\nthing"), *args)
     chapter.solved.unlink()
     with pytest.raises(AuthoringError, match=r"it does not exist. Refresh it with: qkv build second"):
-        page(text, *args)
+        chapter_page(text, *args)
 
 
 def test_a_broken_link_fails_the_build_and_is_told_with_its_line(built: Course) -> None:
@@ -206,11 +206,11 @@ def test_execution_cannot_be_switched_on(built: Course) -> None:
 
 
 def test_a_run_cell_or_a_silent_failure_is_reported() -> None:
-    assert report("reading\nExecuting notebook using local CWD", 0) == [
+    assert build_faults("reading\nExecuting notebook using local CWD", 0) == [
         "a page ran code: Executing notebook using local CWD"
     ]
-    assert report("one\n\ntwo", 2) == ["one", "two"]
-    assert report("fine", 0) == []
+    assert build_faults("one\n\ntwo", 2) == ["one", "two"]
+    assert build_faults("fine", 0) == []
 
 
 def test_alt_texts_are_found_by_the_picture(built_once: Course) -> None:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from qkv.authoring.publish.syllabus import Load, load, table
+from qkv.authoring.publish.syllabus import Load, chapter_load, table
 from qkv.course import AuthoringError, Chapter, Course
 
 
 def test_what_a_chapter_asks(built_once: Course) -> None:
-    assert load(built_once.chapters(["tiny"])[0]) == Load("A tiny chapter", exercises=2, minutes=20)
+    assert chapter_load(built_once.chapters(["tiny"])[0]) == Load("A tiny chapter", exercises=2, minutes=20)
 
 
 def test_a_table_of_weeks(built_once: Course) -> None:

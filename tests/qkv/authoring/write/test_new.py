@@ -14,10 +14,10 @@ import pytest
 from proctor import Examiner, Exercise
 from proctor.examining.mutate import survey
 from qkv import exercises
-from qkv.authoring.build.building import build
-from qkv.authoring.write.lint import clashes, form, out_of_order, shapes
-from qkv.authoring.write.new import new_exercise, pieces
-from qkv.authoring.write.new_chapter import new_chapter, planned
+from qkv.authoring.build.building import build_editions
+from qkv.authoring.write.lint import clashes, out_of_order, shapes, static_complaints
+from qkv.authoring.write.new import exercise_pieces, new_exercise
+from qkv.authoring.write.new_chapter import new_chapter, with_planned_chapter
 from qkv.course import Course
 from qkv.exercises import get_code
 
@@ -125,7 +125,7 @@ def test_what_is_written_runs(course: Course, name: str, arguments: tuple[str, .
 def test_the_example_of_the_manual_works(root: Path) -> None:
     manual = (root / "CONTRIBUTING.md").read_text("utf-8")
     name, words, stem = re.search(r"qkv new exercise (\w+)((?: \w+)*) --chapter (\w+)", manual).groups()  # type: ignore
-    assert pieces(name, stem, words.split(), Course(root))
+    assert exercise_pieces(name, stem, words.split(), Course(root))
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_a_new_chapter_builds_as_it_is_and_says_what_is_left(course: Course) -> 
     (course.root / "book" / "index.md").write_text(FIRST_PAGE, "utf-8")
     assert new_chapter("third", "A third one", course, lambda line: None) == 0
     said: list[str] = []
-    assert build(["third"], course=course, say=said.append) == 0, said
+    assert build_editions(["third"], course=course, say=said.append) == 0, said
     assert re.search(r"book/chapters/03_third.md:\d+: \d+ lines of the chapter still say TODO", "\n".join(said))
 
 
@@ -206,14 +206,14 @@ def test_what_is_there_of_a_chapter_stays(course: Course) -> None:
 
 
 def test_a_plan_without_numbers_stays() -> None:
-    assert planned("1: Rest\n", 3) == "1: Rest\n"
+    assert with_planned_chapter("1: Rest\n", 3) == "1: Rest\n"
 
 
 def test_lint_asks_what_an_exercise_takes_and_why() -> None:
     bare = Exercise(get_code("softmax").reference, section="From scores to weights", hints=["a", "b", "c"])
     asked = "say what it takes and why: minutes=…, difficulty=… (1, 2 or 3) and why=… (what a student has won)"
-    assert next((said for said in form(bare) if said.startswith("say")), None) == asked
-    assert asked not in list(form(get_code("softmax")))
+    assert next((said for said in static_complaints(bare) if said.startswith("say")), None) == asked
+    assert asked not in list(static_complaints(get_code("softmax")))
 
 
 def test_lint_tells_what_hides_a_reference(tmp_path: Path) -> None:

@@ -48,10 +48,10 @@ BOOK_SOURCES = ("_config.yml", "_toc.yml", "book", "solutions", "src/qkv", "src/
 
 
 class NotServing(Exception):
-    """Something that keeps the course from being served; the message is for the person at the terminal."""
+    """An error that keeps the course from being served; the message is for the person at the terminal."""
 
 
-def start(port: int | None = None, browser: bool = True) -> int:
+def serve_course(port: int | None = None, browser: bool = True) -> int:
     """Serve the book and JupyterLab until a signal ends us.
 
     Args:
@@ -99,7 +99,7 @@ def serve_book(port: int | None = None) -> int:
 
 
 def book_is_stale() -> bool:
-    """Whether something that the pages are made from is newer than the built book, or nothing is built yet."""
+    """Is a source of the pages newer than the built book, or is nothing built yet?"""
     stamp = BOOK / ".built"
     if not stamp.exists():
         return True
@@ -108,11 +108,11 @@ def book_is_stale() -> bool:
 
 
 def build_book() -> int:
-    """Build the book, and remember when; returns the exit code."""
-    from qkv.authoring.publish.publishing import book
+    """Build the book, and store the time; returns the exit code."""
+    from qkv.authoring.publish.publishing import publish_book
 
     began = time.time()
-    code = book()
+    code = publish_book()
     if code == 0:
         stamp = BOOK / ".built"
         stamp.touch()
@@ -212,7 +212,7 @@ class Lab:
 
     @property
     def first_screen(self) -> str:
-        """The welcome for somebody who has no tabs to come back to."""
+        """The address to open: the welcome page, if there are no tabs to come back to."""
         tabs = workspaces()
         return (
             self.address if tabs.is_dir() and any(tabs.iterdir()) else f"{self.cells}{welcome.NAME}?token={self.token}"
@@ -225,7 +225,7 @@ class Lab:
         if hasattr(os, "geteuid") and os.geteuid() == 0:
             command.append("--allow-root")
         if self.book:
-            welcome.write(NOTEBOOKS, self.book)
+            welcome.write_welcome(NOTEBOOKS, self.book)
         LAB_LOG.parent.mkdir(parents=True, exist_ok=True)
         with LAB_LOG.open("wb") as log:
             self.process = subprocess.Popen(
@@ -298,12 +298,12 @@ class Lab:
 
 
 def workspaces() -> Path:
-    """Where JupyterLab remembers which tabs were open."""
+    """The folder in which JupyterLab stores open tabs."""
     return ROOT / ".qkv" / "workspaces"
 
 
 def _dies_with_us() -> Callable[[], object] | None:
-    """For Linux: what the child calls to be ended when we are killed without a chance to end it."""
+    """A function for the child to call, on Linux, so that it ends when this process is killed."""
     if not sys.platform.startswith("linux"):
         return None
     return partial(ctypes.CDLL(None).prctl, 1, signal.SIGTERM)  # PR_SET_PDEATHSIG
@@ -331,14 +331,14 @@ def first_free_port(wanted: int, what: str) -> int:
 
 
 def has_screen() -> bool:
-    """Whether there is a screen on which a browser could open."""
+    """Is there a screen on which a browser could open?"""
     if sys.platform.startswith("linux"):
         return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
     return True
 
 
 def stop_signals() -> threading.Event:
-    """An event that is set when we are asked to stop: Ctrl-C, SIGTERM, a closed terminal."""
+    """An event that is set by Ctrl-C, SIGTERM, or a closed terminal."""
     stopping = threading.Event()
 
     def stop(number: int, frame: FrameType | None) -> None:

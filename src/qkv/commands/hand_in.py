@@ -8,20 +8,20 @@ from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
 
-from proctor import Examiner, Weigher
+from proctor import Examiner, WeightsJudge
 from proctor.marking.answers import Answers
 from proctor.marking.extraction import Source, extract_all
-from proctor.marking.submissions import WEIGHTS, File, read
-from proctor.marking.weighing import answers_exercise, weigh
+from proctor.marking.submissions import WEIGHTS, File, read_submitted_file
+from proctor.marking.weights_files import answers_exercise, judge_weights
 from proctor.report import terminal
 from qkv import exercises
-from qkv.notebook.checking import in_numbers, judged_in_process, untold
+from qkv.notebook.checking import counts_by_state, judged_in_process, unreported
 
 Say = Callable[[str], None]
 
 
-def hand_in(paths: Sequence[Path], out: Path | None = None, say: Say = print) -> int:
-    """Check some files together on inputs that nobody has seen, as a graded run does, and put them into one archive.
+def write_hand_in(paths: Sequence[Path], out: Path | None = None, say: Say = print) -> int:
+    """Check some files together on new inputs, as a graded run does, and put them into one archive.
 
     The archive is written whatever the check says: to hand in unfinished work is the student's decision.
 
@@ -31,7 +31,7 @@ def hand_in(paths: Sequence[Path], out: Path | None = None, say: Say = print) ->
     Returns:
         the exit code: 0 if all that was begun passes, 1 if not, or if there is nothing to hand in.
     """
-    files = {path: read(path.name, path) for path in paths}
+    files = {path: read_submitted_file(path.name, path) for path in paths}
     written = {path: file for path, file in files.items() if file.suffix != WEIGHTS}
     sources = extract_all(written.values())
     answers = Answers(sources)
@@ -46,22 +46,22 @@ def hand_in(paths: Sequence[Path], out: Path | None = None, say: Say = print) ->
     salt = secrets.token_hex(8)  # fresh inputs, so that what passes here passes there
     results = judged_in_process(answers, begun, {n: Examiner(exercises.get_code(n), salt) for n in begun})
     asked = map(exercises.get_weights, exercises.of_weights())
-    weighed = [weigh(Weigher(exercise, salt), list(weights.values())) for exercise in asked]
-    results += [result for result in weighed if result.state != "not_started"]
-    for sentence in untold(problems, results):
+    weights_results = [judge_weights(WeightsJudge(exercise, salt), list(weights.values())) for exercise in asked]
+    results += [result for result in weights_results if result.state != "not_started"]
+    for sentence in unreported(problems, results):
         say(sentence)
     for result in results:
-        say(terminal.text(result, colour=terminal.takes_colour()) + ("" if result.state == "passed" else "\n"))
-    say(f"On fresh inputs, as they are graded: {in_numbers(results)}.")
+        say(terminal.terminal_text(result, colour=terminal.takes_colour()) + ("" if result.state == "passed" else "\n"))
+    say(f"On fresh inputs, as they are graded: {counts_by_state(results)}.")
     archive = out or Path(f"hand-in-{date.today()}.zip")
-    write(archive, chosen)
+    write_archive(archive, chosen)
     names = ", ".join(path.name for path in chosen)
     say(f"Wrote {archive} with {names}. Hand in this one file.")
     return 0 if not problems and all(result.state == "passed" for result in results) else 1
 
 
 def asked_for(file: File) -> bool:
-    """Are these weights, and of an exercise?"""
+    """Is this a file of weights that an exercise asks for?"""
     return any(answers_exercise(file.name, exercises.get_weights(name)) for name in exercises.of_weights())
 
 
@@ -79,8 +79,8 @@ def has_work(source: Source, begun: Sequence[str]) -> bool:
     return bool(bound & set(begun)) or source.name.endswith(".py") or bool(source.problems)
 
 
-def write(archive: Path, files: Sequence[Path]) -> None:
-    """All files side by side in one archive; whoever looks meanwhile never sees half of it."""
+def write_archive(archive: Path, files: Sequence[Path]) -> None:
+    """Write all files side by side into one archive, atomically."""
     draft = archive.with_name(f".{archive.name}.draft")
     with zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as made:
         for path in files:

@@ -1,7 +1,7 @@
 """The search by repair: try edits, smallest first, until all probes agree, here and on a second set of inputs.
 
-A candidate meets a probe that the answer fails first; few get further. Whoever runs candidates tells what the probes
-saw, and the verdict on them is made here.
+A candidate meets a probe that the answer fails first; few get further. The runner of candidates returns
+observations, and the verdict on them is made here.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from proctor.examining.compare import Known
+from proctor.examining.compare import ComparableObservation
 from proctor.examining.diagnose import Examiner
 from proctor.inside.observe import Observation
 from proctor.locate.edits import edits
 from proctor.locate.ingredients import Ingredients
-from proctor.locate.source import Definition, Edit, applied
+from proctor.locate.source import Edit, EditableDefinition, applied
 from proctor.locate.trace import Spot
 
 BATCH = 60  # candidates that are run together at first
@@ -27,16 +27,16 @@ Seen = Mapping[str, Observation]
 
 
 class Bench(Protocol):
-    """Who runs versions of an answer. What it could not run is empty."""
+    """A runner of edited versions. A version that could not be run has no observations."""
 
     def run(
         self, versions: Sequence[Cells], probes: Sequence[str], *, again: bool = False, watched: bool = False
     ) -> list[Seen]:
-        """What the probes see of each version.
+        """The observations of each version, by probe.
 
         Args:
             again: on the second set of inputs.
-            watched: the versions tell the values of their expressions, which are what is seen.
+            watched: observe the values of the versions' expressions instead of their results.
         """
         ...
 
@@ -45,7 +45,7 @@ class Bench(Protocol):
 class Candidate:
     """One or two edits, and the cell in which each is made."""
 
-    edits: tuple[tuple[str, Edit], ...]
+    edits: tuple[tuple[str, Edit], ...]  # (label of the cell, edit)
 
     @property
     def cost(self) -> float:
@@ -61,17 +61,17 @@ class Candidate:
 
 @dataclass
 class Budget:
-    """How much may be spent on one answer, and how much was.
+    """The budget of one search, and how much of it is used.
 
     Args:
         candidates: edits that are tried. This ends a search, so that it ends alike on every machine.
-        seconds: of processor time, as whoever runs them tells it (`used`); where somebody waits, this may end it.
-        tell: hears how many edits were tried so far.
+        seconds: of processor time, as the runner reports it (`used`); ends the search where a person waits.
+        on_progress: called with the number of edits tried so far.
     """
 
     candidates: int = 1000
     seconds: float = 20.0
-    tell: Callable[[int], None] = lambda tried: None
+    on_progress: Callable[[int], None] = lambda tried: None
     tried: int = 0
     used: float = 0.0
 
@@ -80,10 +80,10 @@ class Budget:
         return self.tried < self.candidates and self.used < self.seconds
 
     def take(self, batch: Sequence[Candidate]) -> Sequence[Candidate]:
-        """As many candidates as may still be tried."""
+        """The part of a batch that the budget still allows."""
         batch = batch[: max(self.candidates - self.tried, 0)]
         self.tried += len(batch)
-        self.tell(self.tried)
+        self.on_progress(self.tried)
         return batch
 
 
@@ -93,14 +93,14 @@ def candidates(
     """All single edits of these cells, smallest first; those that come out the same count once.
 
     Args:
-        spot: where the numbers part: what is edited there is tried earlier.
+        spot: the first divergence: edits there are tried earlier.
         names: variables of the solutions -> those of the student's that have the same value.
     """
     ingredients = Ingredients(solutions, names)
     found: dict[tuple[str, int, int, str], tuple[str, Edit]] = {}
     for label, text in texts.items():
         try:
-            definition = Definition(text)
+            definition = EditableDefinition(text)
             proposed = [*edits(definition), *ingredients.edits(definition)]
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
@@ -123,7 +123,7 @@ def candidates(
 
 @dataclass
 class Repair:
-    """What was found: the edits that make all probes agree, and after how many candidates.
+    """The edits that make all probes agree, and the number of candidates tried.
 
     Args:
         agree: how many probes agree then, if it is not all of them: those of values, and perhaps more.
@@ -217,7 +217,7 @@ def first_failing(examiner: Examiner, seen: Seen) -> str | None:
 def failing(examiner: Examiner, seen: Seen) -> Iterator[str]:
     """The probes that the answer fails; those that see values before those that see a property."""
     for probe in sorted(examiner.exercise.counted().values(), key=lambda p: p.kind != "value"):
-        if probe.name not in seen or not examiner.expected[probe.name].same(Known(seen[probe.name])):
+        if probe.name not in seen or not examiner.expected[probe.name].same(ComparableObservation(seen[probe.name])):
             yield probe.name
 
 
@@ -232,12 +232,13 @@ def passing(examiner: Examiner, seen: Seen) -> list[str]:
 def agrees(examiner: Examiner, seen: Seen, probes: Iterable[str]) -> bool:
     """Do all these probes see what they see of the reference, and nothing that is forbidden?"""
     return all(
-        name in seen and not seen[name].called and examiner.expected[name].same(Known(seen[name])) for name in probes
+        name in seen and not seen[name].called and examiner.expected[name].same(ComparableObservation(seen[name]))
+        for name in probes
     )
 
 
 def values_agree(examiner: Examiner, candidate: Candidate, texts: Cells, bench: Bench) -> int | None:
-    """With how many probes a candidate agrees, on both sets of inputs; None if one of values is not among them."""
+    """The number of probes that agree with a candidate on both sets of inputs; None if a value probe fails."""
     probes = examiner.exercise.counted()
     agreeing = set(probes)
     for judge, again in ((examiner, False), (examiner.other_inputs, True)):

@@ -1,8 +1,8 @@
-"""Where edited versions of a student's answer run on the student's own machine: behind walls, or not at all.
+"""The sandbox for edited versions of a student's answer, on the student's own machine.
 
 An edit can turn "delete all but the newest three" into "delete all". So the search for a line (`proctor.locate`) runs
-in a sandbox like the grader's, which is started when it is first needed and lives as long as this process. Where there
-is none, only answers whose text reaches nothing but tensors are searched, in this process.
+in a sandbox like the grader's, which is started when it is first needed and lives as long as this process. Without a
+sandbox, only answers whose text reaches nothing but tensors are searched, in this process.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from contextlib import AbstractContextManager, contextmanager
 from proctor import Exercise
 from proctor.inside.running import Job
 from proctor.locate.harmless import is_harmless
-from proctor.locate.where import Rights
+from proctor.locate.where import ReferenceValues
 from proctor.marking import probe_pickle
 from proctor.marking.in_process import InProcess
-from proctor.marking.locating import Locating
+from proctor.marking.line_search import LineSearch
 from proctor.marking.submission_marker import Session
 from proctor.sandbox import Fault, Limits, Refused, Sandbox, choose
 from qkv import exercises
 from qkv.assignments import assignment
 
-SOON = 1.0  # seconds after which somebody is told what takes so long
+SOON = 1.0  # seconds after which a progress line is shown
 STARTING = "Starting a sandbox to look for the line …"
 
-_rights = Rights()  # what right solutions are and do, computed once
+_reference_values = ReferenceValues()  # one cache per process
 _sandboxes: dict[str, Sandbox] = {}  # by chapter; one at most
 
 
 class Progress:
-    """One line that says what takes so long, and goes away."""
+    """A progress line on the terminal, removed at the end."""
 
     def __init__(self) -> None:
         self.shown = False
@@ -42,12 +42,12 @@ class Progress:
         self.shown = True
         print(f"\r{text:<60}", end="", flush=True, file=sys.stderr)
 
-    def tell(self, tried: int) -> None:
+    def show_tried(self, tried: int) -> None:
         self.say(f"Looking for the line: {tried} small changes tried …")
 
     @contextmanager
     def soon(self, text: str) -> Iterator[None]:
-        """Say this if the block takes long."""
+        """Show this text if the block takes long."""
         timer = threading.Timer(SOON, self.say, [text])
         timer.daemon = True
         timer.start()
@@ -61,12 +61,12 @@ class Progress:
             print("\r" + " " * 60 + "\r", end="", flush=True, file=sys.stderr)
 
 
-def locating(progress: Progress, candidates: int = 1000, seconds: float = 20.0) -> Locating:
-    """A search whose edited answers do not run with the student's own rights."""
+def sandboxed_line_search(progress: Progress, candidates: int = 1000, seconds: float = 20.0) -> LineSearch:
+    """A line search whose edited answers never run with the student's own permissions."""
 
     def elsewhere(name: str, job: Job) -> AbstractContextManager[Session] | None:
         with progress.soon(STARTING):
-            found = sandbox_for(name)
+            found = chapter_sandbox(name)
         if found is not None:
             return found.session()
         packages = assignment((name,)).packages
@@ -75,11 +75,13 @@ def locating(progress: Progress, candidates: int = 1000, seconds: float = 20.0) 
         functions = {probe.name: probe.function for probe in exercises.get_code(name).probes.values()}
         return InProcess({name: functions}, lambda _: {}, Limits()).session()
 
-    return Locating(candidates, seconds, rights=_rights, elsewhere=elsewhere, tell=progress.tell)
+    return LineSearch(
+        candidates, seconds, reference_values=_reference_values, elsewhere=elsewhere, on_progress=progress.show_tried
+    )
 
 
-def sandbox_for(name: str) -> Sandbox | None:
-    """The sandbox of this process, with the probes of an exercise's chapter; none if this machine has none."""
+def chapter_sandbox(name: str) -> Sandbox | None:
+    """The sandbox of this process, with the probes of an exercise's chapter; None if this machine has no sandbox."""
     chapter = exercises.chapter_of(name)
     if chapter not in _sandboxes:
         close()

@@ -1,4 +1,4 @@
-"""What `qkv grade` does before it loads torch: begin a sandbox, which takes as long to load it."""
+"""The sandbox that `qkv grade` starts before it loads torch itself: both load it at the same time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PACKAGES = ("qkv",)  # what no sandbox may read, besides the engine
 
 
 def begin_sandbox(limits: Limits, trust: bool) -> None:
-    """Begin the first worker's sandbox. Where none can be had, whoever asks for one says so."""
+    """Start the first worker's sandbox. Errors are ignored here, and reported when the worker needs it."""
     with suppress(Refused, Fault, OSError):
         seen = current(packages=PACKAGES, before_torch=True)
-        launch.begin_spare(launch.Walls(choose(trust=trust), seen, limits, warmup.chosen()))
+        launch.begin_spare(launch.SandboxConfig(choose(trust=trust), seen, limits, warmup.chosen()))

@@ -20,7 +20,7 @@ import psutil
 import pytest
 
 from qkv import course as the_course
-from qkv.commands import serve, welcome
+from qkv.commands import start, welcome
 
 PATIENCE = 180.0  # seconds; generous, since other tests run beside these
 EMPTY = '{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}'
@@ -81,7 +81,7 @@ class Started:
 @pytest.fixture
 def port() -> int:
     with socket.socket() as probe:
-        probe.bind((serve.HOST, 0))
+        probe.bind((start.HOST, 0))
         return int(probe.getsockname()[1])
 
 
@@ -159,7 +159,7 @@ def test_nothing_is_left_when_it_is_killed(started: Started) -> None:
 
 def test_a_taken_port_is_skipped_and_told(course: Path, port: int) -> None:
     with socket.socket() as holder:
-        holder.bind((serve.HOST, port))
+        holder.bind((start.HOST, port))
         holder.listen()
         running = Started(course, port)
         said = running.until("Ctrl-C ends both.")
@@ -193,22 +193,22 @@ def test_a_port_that_needs_rights(monkeypatch: pytest.MonkeyPatch) -> None:
         raise PermissionError
 
     monkeypatch.setattr(socket.socket, "bind", refuse)
-    with pytest.raises(serve.NotServing, match="port 80 needs rights that you don't have; choose one above 1023"):
-        serve.first_free_port(80, "the book")
+    with pytest.raises(start.NotServing, match="port 80 needs rights that you don't have; choose one above 1023"):
+        start.first_free_port(80, "the book")
 
 
 def test_without_notebooks_it_says_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(serve, "NOTEBOOKS", tmp_path / "notebooks")
-    assert serve.start(browser=False) == 1
+    monkeypatch.setattr(start, "NOTEBOOKS", tmp_path / "notebooks")
+    assert start.serve_course(browser=False) == 1
     assert "install the course from a clone, with `pip install -e .`" in capsys.readouterr().err
 
 
 @pytest.fixture
 def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(serve, "ROOT", tmp_path)
-    monkeypatch.setattr(serve, "BOOK", tmp_path / "_build" / "html")
+    monkeypatch.setattr(start, "ROOT", tmp_path)
+    monkeypatch.setattr(start, "BOOK", tmp_path / "_build" / "html")
     (tmp_path / "_build" / "html").mkdir(parents=True)
     (tmp_path / "book" / "chapters").mkdir(parents=True)
     (tmp_path / "book" / "chapters" / "01_lookup.md").write_text("# Lookup")
@@ -217,41 +217,41 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_reader_who_leaves_early_is_no_error(sources: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (sources / "_build" / "html" / "large.bin").write_bytes(bytes(8 << 20))
-    with serve.book_server(serve.DEFAULT_PORT) as server:
+    with start.book_server(start.DEFAULT_PORT) as server:
         with socket.create_connection(server.server_address[:2]) as reader:
             reader.sendall(b"GET /large.bin HTTP/1.0\r\n\r\n")
             reader.recv(100)
             reader.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # leave with a reset
-        assert get(f"{serve.address(server)}large.bin")[0] == 200
+        assert get(f"{start.address(server)}large.bin")[0] == 200
     assert capfd.readouterr().err == ""
 
 
 def test_links_to_cells_lead_to_the_jupyterlab_beside_the_book(sources: Path) -> None:
     link = '<a class="open-cell" hidden data-cell="01_lookup.ipynb#cell-id=softmax">Open it</a>'
     (sources / "_build" / "html" / "index.html").write_text(link)
-    with serve.book_server(serve.DEFAULT_PORT) as server:
+    with start.book_server(start.DEFAULT_PORT) as server:
         for page in ("", "index.html", "index.html?highlight=mask"):
-            assert get(f"{serve.address(server)}{page}") == (200, link), "alone, the book has nowhere to lead to"
-        server.cells = serve.Lab(8101).cells
+            assert get(f"{start.address(server)}{page}") == (200, link), "alone, the book has nowhere to lead to"
+        server.cells = start.Lab(8101).cells
         for page in ("", "index.html", "index.html?highlight=mask"):
-            status, body = get(f"{serve.address(server)}{page}")
+            status, body = get(f"{start.address(server)}{page}")
             assert status == 200
             assert 'href="http://127.0.0.1:8101/lab/tree/01_lookup.ipynb#cell-id=softmax"' in body
             assert "hidden" not in body
             assert "token" not in body, "whoever can read a page may not be let into JupyterLab"
-        assert get(f"{serve.address(server)}nowhere.html")[0] == 404
+        assert get(f"{start.address(server)}nowhere.html")[0] == 404
 
 
 def test_the_first_screen_is_the_welcome_until_there_are_tabs_to_come_back_to(sources: Path) -> None:
-    lab = serve.Lab(8101)
+    lab = start.Lab(8101)
     assert lab.first_screen == f"http://127.0.0.1:8101/lab/tree/welcome.md?token={lab.token}"
-    serve.workspaces().mkdir(parents=True)
-    (serve.workspaces() / "default.jupyterlab-workspace").touch()
+    start.workspaces().mkdir(parents=True)
+    (start.workspaces() / "default.jupyterlab-workspace").touch()
     assert lab.first_screen == lab.address
 
 
 def test_the_welcome_leads_to_every_chapter_and_to_the_book(root: Path) -> None:
-    text = welcome.text("http://127.0.0.1:8100/")
+    text = welcome.welcome_text("http://127.0.0.1:8100/")
     assert "](http://127.0.0.1:8100/)" in text
     linked = re.findall(r"\]\((\w+\.ipynb)\)", text)
     assert [path.name for path in sorted((root / "notebooks").glob("[0-9]*.ipynb"))] == linked[1:]
@@ -262,12 +262,12 @@ def test_the_welcome_leads_to_every_chapter_and_to_the_book(root: Path) -> None:
 
 
 def test_the_book_is_stale_when_a_source_is_newer(sources: Path) -> None:
-    assert serve.book_is_stale(), "nothing is built"
+    assert start.book_is_stale(), "nothing is built"
     (sources / "_build" / "html" / ".built").touch()
-    assert not serve.book_is_stale()
+    assert not start.book_is_stale()
     later = time.time() + 5
     os.utime(sources / "book" / "chapters" / "01_lookup.md", (later, later))
-    assert serve.book_is_stale()
+    assert start.book_is_stale()
 
 
 def test_a_book_that_does_not_build_leaves_the_old_one(
@@ -275,11 +275,11 @@ def test_a_book_that_does_not_build_leaves_the_old_one(
 ) -> None:
     from qkv.authoring.publish import publishing
 
-    monkeypatch.setattr(publishing, "book", lambda: 1)
-    with pytest.raises(serve.NotServing, match="the book did not build"):
-        serve.ensure_book()
+    monkeypatch.setattr(publishing, "publish_book", lambda: 1)
+    with pytest.raises(start.NotServing, match="the book did not build"):
+        start.ensure_book()
     (sources / "_build" / "html" / "index.html").write_text("old")
-    serve.ensure_book()
+    start.ensure_book()
     assert "You get the one that was built before." in capsys.readouterr().err
 
 
@@ -288,9 +288,9 @@ def test_a_book_that_builds_is_fresh(sources: Path, monkeypatch: pytest.MonkeyPa
 
     past = time.time() - 5
     os.utime(sources / "book" / "chapters" / "01_lookup.md", (past, past))
-    monkeypatch.setattr(publishing, "book", lambda: 0)
-    serve.ensure_book()
-    assert not serve.book_is_stale()
+    monkeypatch.setattr(publishing, "publish_book", lambda: 0)
+    start.ensure_book()
+    assert not start.book_is_stale()
 
 
 @pytest.mark.parametrize(("display", "wayland", "screen"), [("", "", False), (":0", "", True), ("", "wayland-0", True)])
@@ -300,4 +300,4 @@ def test_a_browser_opens_only_where_there_is_a_screen(
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setenv("DISPLAY", display)
     monkeypatch.setenv("WAYLAND_DISPLAY", wayland)
-    assert serve.has_screen() is screen
+    assert start.has_screen() is screen

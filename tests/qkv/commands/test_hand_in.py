@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from proctor.marking.extraction import extract_all
 from proctor.marking.submissions import collect
 from qkv.commands.cli import main
-from qkv.commands.handing_in import hand_in
+from qkv.commands.hand_in import write_hand_in
 
 RIGHT = """import torch
 def softmax(scores, dim):
@@ -38,7 +38,7 @@ def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_one_file_that_the_grader_reads(tmp_path: Path, said: list[str]) -> None:
     files = [notebook(tmp_path / "a.ipynb", RIGHT), notebook(tmp_path / "b.ipynb", STUB)]
     (tmp_path / "class").mkdir()
-    assert hand_in(files, tmp_path / "class" / "alice.zip", said.append) == 0
+    assert write_hand_in(files, tmp_path / "class" / "alice.zip", said.append) == 0
     assert said[-2:] == [
         "On fresh inputs, as they are graded: 1 passed.",
         f"Wrote {tmp_path / 'class' / 'alice.zip'} with a.ipynb. Hand in this one file.",
@@ -51,7 +51,7 @@ def test_one_file_that_the_grader_reads(tmp_path: Path, said: list[str]) -> None
 
 def test_unfinished_work_is_told_and_written(tmp_path: Path, said: list[str]) -> None:
     files = [notebook(tmp_path / "a.ipynb", RIGHT, WRONG, "def soft_lookup(")]
-    assert hand_in(files, None, said.append) == 1
+    assert write_hand_in(files, None, said.append) == 1
     told = "\n".join(said)
     assert "softmax: passed" in told
     assert "similarity_scores: not yet" in told
@@ -62,7 +62,7 @@ def test_unfinished_work_is_told_and_written(tmp_path: Path, said: list[str]) ->
 
 
 def test_nothing_to_hand_in(tmp_path: Path, said: list[str]) -> None:
-    assert hand_in([notebook(tmp_path / "a.ipynb", STUB)], None, said.append) == 1
+    assert write_hand_in([notebook(tmp_path / "a.ipynb", STUB)], None, said.append) == 1
     assert said == ["There is nothing to hand in yet: no file has an answer to an exercise."]
     assert not list(tmp_path.glob("*.zip"))
 
@@ -76,10 +76,10 @@ def test_a_table_of_the_notebooks_numbers_does_not_pass(tmp_path: Path, said: li
             salts.append(salt)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("qkv.commands.handing_in.Examiner", Remembered)
-        patch.setattr("qkv.commands.handing_in.judged_in_process", lambda *args: [])
+        patch.setattr("qkv.commands.hand_in.Examiner", Remembered)
+        patch.setattr("qkv.commands.hand_in.judged_in_process", lambda *args: [])
         for _ in range(2):
-            hand_in([notebook(tmp_path / "a.ipynb", RIGHT)], None, said.append)
+            write_hand_in([notebook(tmp_path / "a.ipynb", RIGHT)], None, said.append)
     assert len(set(salts)) == 2
     assert all(len(salt) == 16 for salt in salts)
 

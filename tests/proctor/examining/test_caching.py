@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from proctor.examining import diagnose, remembering
-from proctor.examining.remembering import RememberingExaminer
+from proctor.examining import caching, diagnose
+from proctor.examining.caching import CachingExaminer
 from proctor.inside.harness import pack
 from proctor.inside.observe import Observation
 from proctor.sandbox import run
@@ -22,8 +22,8 @@ spec.loader.exec_module(one_exercise)
 
 
 @pytest.fixture
-def examiner() -> RememberingExaminer:
-    return RememberingExaminer(one_exercise.exercise, "salt")
+def examiner() -> CachingExaminer:
+    return CachingExaminer(one_exercise.exercise, "salt")
 
 
 @pytest.fixture
@@ -40,11 +40,11 @@ def found(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return calls
 
 
-def as_it_comes(examiner: RememberingExaminer, implementation: Any) -> dict[str, Observation]:
+def as_it_comes(examiner: CachingExaminer, implementation: Any) -> dict[str, Observation]:
     """What the probes see of an implementation, as it comes out of a sandbox."""
     taken = run.Run()
     for probe, observation in examiner.observations(implementation).items():
-        run.take_observation(pack(observation, 1 << 20), ("affine", probe), taken)
+        run.store_observation(pack(observation, 1 << 20), ("affine", probe), taken)
     return taken.outcomes["affine"]
 
 
@@ -75,7 +75,7 @@ def test_what_was_seen_on_other_inputs_and_whether_it_was_begun_count_too(examin
 
 
 def test_it_forgets_what_was_long_ago(examiner, found, monkeypatch):
-    monkeypatch.setattr(remembering, "MOST", 2)
+    monkeypatch.setattr(caching, "MOST", 2)
     kept = [as_it_comes(examiner, lambda x, slope, offset, n=n: x + n) for n in range(3)]
     for seen in (*kept, kept[0], kept[2]):
         examiner.verdict(seen)
@@ -85,7 +85,7 @@ def test_it_forgets_what_was_long_ago(examiner, found, monkeypatch):
 
 def test_what_is_large_is_not_remembered(monkeypatch):
     monkeypatch.setattr(run, "SMALL", 10)
-    examiner = RememberingExaminer(one_exercise.exercise, "another salt")
+    examiner = CachingExaminer(one_exercise.exercise, "another salt")
     first, second = (as_it_comes(examiner, one_exercise.affine) for _ in range(2))
     assert not any(first[probe] is second[probe] for probe in first)
     assert examiner.verdict(first) == examiner.verdict(second)

@@ -1,4 +1,4 @@
-"""An examiner for a class, where the same is seen again and again: each verdict is found once."""
+"""An examiner for a class that caches verdicts: the same observations occur again and again."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 from proctor.examining.diagnose import Examiner, Observations
 from proctor.examining.result import Result
 
-MOST = 256  # verdicts that are remembered; a class has some dozen for each exercise
+MOST = 256  # verdicts that are cached; a class has some dozen for each exercise
 
 
-class RememberingExaminer(Examiner):
-    """Gives the verdict that it gave before if it is shown the very same observations, object for object.
+class CachingExaminer(Examiner):
+    """An examiner that returns its earlier verdict for the very same observations, object for object.
 
     Most answers of a class are right or make one of the usual mistakes, and what they return is the same to the last
     bit, however they are spelled. `proctor.sandbox.run` makes one object of observations that have the same bytes.

@@ -1,5 +1,5 @@
-"""The search for the line of mistakes without a name, in a submission that was marked. Edited answers cost no points,
-and run behind walls: an edit can do what nobody meant, such as delete other files than the student's code would."""
+"""The search for the line of mistakes without a name, in a marked submission. Edited answers cost no points and run in
+a sandbox: an edit can do what its author never meant, such as delete other files than the student's code would."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 
-from proctor.examining.compare import Known
+from proctor.examining.compare import ComparableObservation
 from proctor.examining.diagnose import Examiner
 from proctor.examining.result import Result
 from proctor.inside.observe import Observation
 from proctor.inside.running import Job, Version
-from proctor.locate.search import Budget, Cells, Seen
-from proctor.locate.where import Answer, Rights, Text, lacks_a_line, located
-from proctor.marking.submission_marker import Circumstances, Session, SubmissionMarker
+from proctor.locate.repair import Budget, Cells, Seen
+from proctor.locate.where import EditableCell, ReferenceValues, UnexplainedAnswer, lacks_a_line, located
+from proctor.marking.submission_marker import RunContext, Session, SubmissionMarker
 
 MOST_STOPS = 3  # of one batch: a version that ends its process is passed over
 PER_SUBMISSION = 60.0  # seconds of processor time
@@ -22,29 +22,29 @@ PER_SUBMISSION = 60.0  # seconds of processor time
 Elsewhere = Callable[[str, Job], AbstractContextManager[Session] | None]
 
 
-def nothing(tried: int) -> None: ...
+def no_progress(tried: int) -> None: ...
 
 
 @dataclass
-class Locating:
-    """Looks for lines.
+class LineSearch:
+    """The search for the lines of a submission's mistakes.
 
     Args:
         candidates: edits that are tried for one answer.
         seconds: of processor time for one answer.
-        reveal: keep the edits, for authors.
-        rights: what right solutions are and do, computed once for a class.
-        elsewhere: gives the session in which the edited answers to an exercise run, if that is not where the answers
-            do, from the job that they are edited from; none if there is no place for them.
-        tell: hears how many edits were tried so far.
+        reveal: store the edits in the result, for authors.
+        reference_values: cache of the reference solutions, shared by a class.
+        elsewhere: makes the session for edited answers to an exercise, from the job with the unedited text, where it is
+            not the session of the answers; None if there is no safe place.
+        on_progress: called with the number of edits tried so far.
     """
 
     candidates: int = 1000
     seconds: float = 20.0
     reveal: bool = False
-    rights: Rights = field(default_factory=Rights)
+    reference_values: ReferenceValues = field(default_factory=ReferenceValues)
     elsewhere: Elsewhere | None = None
-    tell: Callable[[int], None] = nothing
+    on_progress: Callable[[int], None] = no_progress
 
     def locate(self, marker: SubmissionMarker) -> None:
         """Add the line to every result that has no name, and none yet, and whose line is found. A search that fails
@@ -52,18 +52,18 @@ class Locating:
         left = PER_SUBMISSION
         for name in list(marker.seen):
             if left > 0 and lacks_a_line(marker.results[name]):
-                budget = Budget(self.candidates, min(self.seconds, left), self.tell)
+                budget = Budget(self.candidates, min(self.seconds, left), self.on_progress)
                 with suppress(Exception):
                     marker.results[name] = self._located(marker, name, budget)
                 left -= budget.used
 
     def _located(self, marker: SubmissionMarker, name: str, budget: Budget) -> Result:
-        given, seen = marker.seen[name]
+        context, seen = marker.seen[name]
         result, examiner = marker.results[name], marker.examiners[name]
-        answer = Answer(seen, editable(marker, given, name))
+        answer = UnexplainedAnswer(seen, editable(marker, context, name))
         if not answer.texts:
             return result
-        job = marker.job_of_text(given, [name])
+        job = marker.job_of_text(context, [name])
         place = nullcontext(marker.session) if self.elsewhere is None else self.elsewhere(name, job)
         if place is None:
             return result
@@ -71,15 +71,15 @@ class Locating:
             bench = MarkerBench(session, job, examiner, budget, sends_inputs=self.elsewhere is not None)
             if self.elsewhere is not None and not bench.reproduces(seen):
                 return result
-            return located(result, examiner, answer, bench, budget, self.rights, self.reveal)
+            return located(result, examiner, answer, bench, budget, self.reference_values, self.reveal)
 
 
-def editable(marker: SubmissionMarker, given: Circumstances, name: str) -> dict[str, Text]:
+def editable(marker: SubmissionMarker, context: RunContext, name: str) -> dict[str, EditableCell]:
     """The cells that may be edited: the answer's own first, then what it uses, but for what is known to be right."""
-    slice_ = marker.slice(given.file, name)
+    slice_ = marker.slice(context.file, name)
     sources = {cell.label: cell.source for cell in slice_.cells()}
-    right = {other for other, result in marker.results.items() if result.state == "passed"} | set(given.parts)
-    found: dict[str, Text] = {}
+    right = {other for other, result in marker.results.items() if result.state == "passed"} | set(context.parts)
+    found: dict[str, EditableCell] = {}
     groups = sorted(slice_.labelled().items(), key=lambda item: name not in item[1][-1].binds)
     if not groups or not any(name in d.binds for d in groups[0][1]):
         return {}  # an object whose text is a part of something else
@@ -88,17 +88,17 @@ def editable(marker: SubmissionMarker, given: Circumstances, name: str) -> dict[
         binds = frozenset().union(*(d.binds for d in definitions))
         if not any(d.is_import for d in definitions) and (name in binds or not binds & right):
             elsewhere = "" if definitions[0].place == place else f" of {definitions[0].place}"
-            found[label] = Text(sources[label], elsewhere)
+            found[label] = EditableCell(sources[label], elsewhere)
     return found
 
 
 @dataclass
 class MarkerBench:
-    """Runs versions of one answer as the answer itself ran.
+    """A `Bench` that runs versions of one answer as the answer itself ran.
 
     Args:
         job: with the text that they are versions of.
-        sends_inputs: whoever runs them has no inputs.
+        sends_inputs: send inputs with each run: the session has none of its own.
     """
 
     session: Session
@@ -110,7 +110,7 @@ class MarkerBench:
     def run(
         self, versions: Sequence[Cells], probes: Sequence[str], *, again: bool = False, watched: bool = False
     ) -> list[Seen]:
-        """See `proctor.locate.search.Bench`."""
+        """Run versions; see `proctor.locate.repair.Bench`."""
         name = self.examiner.exercise.name
         examiner = self.examiner.other_inputs if again else self.examiner
         draws = {name: examiner.draws} if again or self.sends_inputs else None
@@ -131,6 +131,8 @@ class MarkerBench:
         return [outcomes[f"{name} #{i}"] for i in range(len(versions))]
 
     def reproduces(self, seen: Seen) -> bool:
-        """Does the text, unedited, do here what was seen of the answer? Else an edit of it says nothing."""
+        """Does the unedited text give the same observations here? If not, an edit of it says nothing."""
         (again,) = self.run([{}], list(self.examiner.exercise.probes))
-        return again.keys() == seen.keys() and all(Known(seen[name]).same(Known(again[name])) for name in seen)
+        return again.keys() == seen.keys() and all(
+            ComparableObservation(seen[name]).same(ComparableObservation(again[name])) for name in seen
+        )

@@ -1,4 +1,4 @@
-"""What the expressions of an answer have for values while it runs: noted one after the other, the first few times."""
+"""A recorder for the values of an answer's expressions: the first few of each, in the order of evaluation."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ MOST_TOGETHER = 16  # tensors of a list
 
 
 class Recorder:
-    """Notes values. Each has a number (`12.0`: expression 12, the first time), and knows whose value it is: that of an
-    earlier expression, if it is the same object.
+    """Records values. Each has a number (`12.0`: expression 12, the first time), and the earlier event that made it, if
+    it is the same object.
 
     Args:
         times: how often each expression is noted.
@@ -33,13 +33,13 @@ class Recorder:
         self.values: dict[str, Tensor] = {}
         # expression, time, the event that made the value or -1, is it a tensor?
         self.order: list[tuple[int, int, int, int]] = []
-        self._kept: list[Any] = []  # objects, so that no other gets their identity
+        self._alive: list[Any] = []  # objects, so that no other gets their identity
         self._made: dict[int, int] = {}
         self._times: dict[int, int] = {}
         self.left_out = False  # some that could have been noted were not: there were too many
 
     def see(self, number: int, value: Any) -> Any:
-        """Note a value, and give it back."""
+        """Record a value, and return it."""
         time = self._times.get(number, 0)
         if time >= self.times or len(self.order) >= self.most:
             self.left_out = True
@@ -51,11 +51,11 @@ class Recorder:
                 tensor = not is_plain(value)  # numbers that are equal may be one object, wherever they come from
                 self.order.append((number, time, self._made.get(id(value), -1) if tensor else -1, tensor))
                 self._made[id(value)] = len(self.order) - 1
-                self._kept.append(value)
+                self._alive.append(value)
         return value
 
     def observation(self) -> Observation:
-        """All that was noted, and in which order."""
+        """All recorded values and their order, as an observation."""
         order = torch.tensor(self.order, dtype=torch.int64).reshape(-1, 4)
         return Observation({"order": order, **self.values})
 

@@ -10,7 +10,7 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 from qkv import exercises
-from qkv.notebook import going_on, kernel, progress
+from qkv.notebook import kernel, progress, setup, skipping
 from qkv.notebook.checking import by_nearness
 
 RIGHT = """import torch
@@ -30,8 +30,8 @@ class Notebook:
         self.shell.display_pub.publish = lambda data, *a, **options: self.shown.append((data, options))
         self.payloads: list[tuple[str, bool]] = []
         self.shell.set_next_input = lambda text, replace=False: self.payloads.append((text, replace))
-        self.run("from qkv import check, hint, status\nfrom qkv.notebook import kernel, going_on\nkernel.attend()")
-        self.run("going_on.welcome()")
+        self.run("from qkv import check, hint, status\nfrom qkv.notebook import kernel, setup\nkernel.install_hook()")
+        self.run("setup.setup_notebook()")
 
     def run(self, text: str) -> Any:
         return self.shell.run_cell(text, store_history=True).result
@@ -41,18 +41,18 @@ class Notebook:
 def notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Notebook]:
     monkeypatch.setenv("QKV_PROGRESS", str(tmp_path / "progress.json"))
     monkeypatch.setattr(kernel, "_cells", [])
-    monkeypatch.setattr(kernel, "listeners", [])
-    monkeypatch.setattr(going_on, "_missing", {})
+    monkeypatch.setattr(kernel, "callbacks", [])
+    monkeypatch.setattr(skipping, "missing", {})
     made = Notebook()
     yield made
-    made.shell.events.unregister("post_run_cell", kernel.remember)
+    made.shell.events.unregister("post_run_cell", kernel.on_cell_run)
     InteractiveShell.clear_instance()
 
 
 def test_a_notebook_leads_to_its_page_of_the_book(notebook: Notebook, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QKV_BOOK", "http://127.0.0.1:8100/")
     for path, page in {"/x/03_heads.ipynb": "book/chapters/03_heads.html", "/x/mine.ipynb": None}.items():
-        monkeypatch.setenv(going_on.NOTEBOOK, path)
+        monkeypatch.setenv(setup.NOTEBOOK, path)
         notebook.shown.clear()
         notebook.run("from qkv import check")  # again, as when the first cell is run a second time
         shown = " ".join(data["text/html"] for data, _ in notebook.shown)
@@ -61,7 +61,7 @@ def test_a_notebook_leads_to_its_page_of_the_book(notebook: Notebook, monkeypatc
 
 
 def test_skip_goes_on_with_ours_and_says_so(notebook: Notebook) -> None:
-    notebook.run(going_on.stub_of("softmax"))
+    notebook.run(skipping.stub_of("softmax"))
     said = notebook.run("skip('softmax')")
     assert repr(said).startswith("Exercise 1.1 is skipped: from here on `softmax` is ours.")
     notebook.run("import torch\nfound = softmax(torch.zeros(2), 0).tolist()")
@@ -69,17 +69,17 @@ def test_skip_goes_on_with_ours_and_says_so(notebook: Notebook) -> None:
     result = notebook.run("check(softmax)")
     assert result.state == "not_started"
     assert "This softmax is ours." in result.message
-    assert progress.load()["states"]["softmax"] == "skipped"
+    assert progress.load_progress()["states"]["softmax"] == "skipped"
     assert f"0 of {len(exercises.of_chapter('lookup'))}, 1 skipped" in str(notebook.run("status()"))
     assert "skipped: ours for now" in notebook.run("status()")._repr_html_()
     notebook.run(RIGHT)
     assert notebook.run("check(softmax)").state == "passed"
-    assert progress.load()["states"]["softmax"] == "passed"
+    assert progress.load_progress()["states"]["softmax"] == "passed"
 
 
 def test_the_stub_tells_how_to_go_on_and_the_top_says_what_is_missing(notebook: Notebook) -> None:
     notebook.run("import torch\nfrom torch import Tensor")
-    notebook.run(going_on.stub_of("softmax"))
+    notebook.run(skipping.stub_of("softmax"))
     notebook.run("softmax(torch.zeros(2), 0)")
     updates = [data["text/html"] for data, options in notebook.shown if "text/html" in data]
     assert "Not written yet:" in updates[-1]
@@ -133,4 +133,4 @@ def test_every_exercise_says_what_it_takes_and_why(name: str) -> None:
     assert 5 <= exercise.minutes <= 60
     assert exercise.difficulty in (1, 2, 3)
     assert len(exercise.why) > 30
-    assert name in going_on.stub_of(name)
+    assert name in skipping.stub_of(name)

@@ -20,16 +20,16 @@ from proctor.marking import submissions
 from proctor.report import lms
 from qkv import exercises
 from qkv.authoring.write.lint import lint_weights
-from qkv.authoring.write.sample_answers import kept_weights
+from qkv.authoring.write.sample_answers import sample_weights
 from qkv.commands import grading
 from qkv.commands.cli import main
-from qkv.commands.handing_in import hand_in as hand_in_files
+from qkv.commands.hand_in import write_hand_in as hand_in_files
 from qkv.model.capstone import TinyGPT
-from qkv.notebook import checking, going_on, progress
+from qkv.notebook import checking, progress, skipping
 
 ANSWERS = Path(__file__).parents[3] / "answers"
-(RIGHT,) = kept_weights(ANSWERS, "tiny_gpt", "right")
-WRONG = {path.stem.partition("-")[2]: path for path in kept_weights(ANSWERS, "tiny_gpt", "wrong")}
+(RIGHT,) = sample_weights(ANSWERS, "tiny_gpt", "right")
+WRONG = {path.stem.partition("-")[2]: path for path in sample_weights(ANSWERS, "tiny_gpt", "wrong")}
 NAME = "tiny_gpt.safetensors"
 
 
@@ -70,15 +70,15 @@ def test_a_model_is_not_what_check_takes() -> None:
 
 def test_progress_hints_skip_and_reset_know_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QKV_PROGRESS", str(folder / "progress.json"))
-    assert "skipped" in going_on.skip("tiny_gpt")
+    assert "skipped" in skipping.skip("tiny_gpt")
     assert dict(dict(progress.Status.now().chapters)["capstone"])["tiny_gpt"] == "skipped"
     shutil.copy(WRONG["no_memory-one_layer"], NAME)
     assert checking.check("tiny_gpt").misconceptions == ("no_memory",)
-    assert progress.load()["mistakes"]["tiny_gpt"] == ["no_memory"]
+    assert progress.load_progress()["mistakes"]["tiny_gpt"] == ["no_memory"]
     hints = [str(checking.hint("tiny_gpt")) for _ in range(5)]
     assert hints[0].startswith("Hint 1 of 4: ")
     assert "The chapter trains weights that pass" in hints[3]
-    assert going_on.reset("tiny_gpt") == f"hand_in(model)  # writes {NAME}"
+    assert skipping.reset("tiny_gpt") == f"hand_in(model)  # writes {NAME}"
     shutil.copy(RIGHT, NAME)
     result = checking.check("tiny_gpt")
     assert exercises.get("tiny_gpt").why in result.message
@@ -167,7 +167,7 @@ def test_a_class_is_graded(graded: Path) -> None:
 @pytest.mark.parametrize("kind", lms.FORMATS)
 def test_what_was_earned_reaches_the_lms(graded: Path, tmp_path: Path, kind: str) -> None:
     out = tmp_path / ("out.zip" if kind == "gradescope" else "out.csv")
-    assert grading.export(graded, kind, out) == 0
+    assert grading.export_class(graded, kind, out) == 0
     if kind == "gradescope":
         with zipfile.ZipFile(out) as archive:
             assert b"tiny_gpt" in b"".join(archive.read(name) for name in archive.namelist() if "ada" in name)

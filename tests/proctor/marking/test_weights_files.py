@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from proctor.examining.weights import Weigher
+from proctor.examining.weights import WeightsJudge
 from proctor.grading.engines.local import Local
 from proctor.grading.grade import grade_class, salt_of
 from proctor.grading.worker import Plan
 from proctor.marking.submissions import File, Submission, collect
-from proctor.marking.weighing import unasked, weigh
+from proctor.marking.weights_files import judge_weights, unasked_weights
 from proctor.sandbox import Limits
 
 spec = importlib.util.spec_from_file_location("sample_weights", Path(__file__).parents[1] / "sample_weights.py")
@@ -27,50 +27,50 @@ spec.loader.exec_module(sample)
 
 
 @pytest.fixture
-def weigher() -> Weigher:
-    return Weigher(sample.line, "marking")
+def weights_judge() -> WeightsJudge:
+    return WeightsJudge(sample.line, "marking")
 
 
-def test_the_last_file_of_the_name_counts(weigher: Weigher) -> None:
+def test_the_last_file_of_the_name_counts(weights_judge: WeightsJudge) -> None:
     right, wrong = sample.file(), sample.file(slope=-3.0)
     files = [File("a/line.safetensors", wrong), File("b/line.safetensors", right), File("c/other.safetensors", wrong)]
-    assert weigh(weigher, files).state == "passed"
-    assert weigh(weigher, files[::-1]).misconceptions == ("upside_down",)
+    assert judge_weights(weights_judge, files).state == "passed"
+    assert judge_weights(weights_judge, files[::-1]).misconceptions == ("upside_down",)
 
 
-def test_nothing_handed_in_is_not_started(weigher: Weigher) -> None:
-    result = weigh(weigher, [File("work.py", b"line = 3")])
+def test_nothing_handed_in_is_not_started(weights_judge: WeightsJudge) -> None:
+    result = judge_weights(weights_judge, [File("work.py", b"line = 3")])
     assert (result.state, result.score, result.probes) == ("not_started", 0.0, 2)
 
 
-def test_weights_of_another_name_are_spoken_of(weigher: Weigher) -> None:
+def test_weights_of_another_name_are_spoken_of(weights_judge: WeightsJudge) -> None:
     files = [File("model.safetensors", sample.file())]
-    assert weigh(weigher, files).state == "not_started"
-    assert unasked(files, [weigher]) == [
+    assert judge_weights(weights_judge, files).state == "not_started"
+    assert unasked_weights(files, [weights_judge]) == [
         "model.safetensors was not looked at: weights are handed in as line.safetensors."
     ]
-    assert unasked(files, []) == ["model.safetensors was not looked at: no weights are asked for."]
+    assert unasked_weights(files, []) == ["model.safetensors was not looked at: no weights are asked for."]
 
 
-def test_what_cannot_be_opened_is_told_with_the_result(weigher: Weigher, tmp_path: Path) -> None:
+def test_what_cannot_be_opened_is_told_with_the_result(weights_judge: WeightsJudge, tmp_path: Path) -> None:
     (tmp_path / "secret").write_bytes(sample.file())
     (tmp_path / "alice").mkdir()
     (tmp_path / "alice" / "line.safetensors").symlink_to(tmp_path / "secret")
-    result = weigh(weigher, Submission("alice", (tmp_path / "alice",)).load())
+    result = judge_weights(weights_judge, Submission("alice", (tmp_path / "alice",)).load())
     assert result.state == "stopped"
     assert "line.safetensors is a link, and links are not followed." in result.message
 
 
-def test_a_large_file_is_not_read(weigher: Weigher, tmp_path: Path) -> None:
+def test_a_large_file_is_not_read(weights_judge: WeightsJudge, tmp_path: Path) -> None:
     with (tmp_path / "line.safetensors").open("wb") as file:
         file.truncate(2**33)
-    result = weigh(weigher, Submission("alice", (tmp_path,)).load())
+    result = judge_weights(weights_judge, Submission("alice", (tmp_path,)).load())
     assert "has 8,192 MB; at most 4 MB are read." in result.message
 
 
-def test_a_fault_of_ours_is_ours(weigher: Weigher, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(weigher.exercise, "build", lambda weights: 1 / 0)
-    result = weigh(weigher, [File("line.safetensors", sample.file())])
+def test_a_fault_of_ours_is_ours(weights_judge: WeightsJudge, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(weights_judge.exercise, "build", lambda weights: 1 / 0)
+    result = judge_weights(weights_judge, [File("line.safetensors", sample.file())])
     assert result.state == "fault"
     assert "This is our fault, not yours." in result.message
 

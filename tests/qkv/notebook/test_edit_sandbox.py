@@ -10,7 +10,7 @@ import torch
 from proctor.marking.live import namespace_of
 from proctor.sandbox import Refused
 from qkv import check, hint
-from qkv.notebook import checking, search
+from qkv.notebook import checking, edit_sandbox
 
 
 def spread_of(t):
@@ -67,7 +67,7 @@ def test_an_interrupt_ends_the_search_and_the_verdict_stays(monkeypatch):
     def interrupted(self: Any, tried: int) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(search.Progress, "tell", interrupted)
+    monkeypatch.setattr(edit_sandbox.Progress, "show_tried", interrupted)
     result = check(rms_norm)
     assert result.state == "not_yet"
     assert result.help is None
@@ -90,7 +90,7 @@ def test_time_is_bounded(monkeypatch):
     """However many candidates there are, the search ends soon after its time: one batch later at most."""
     monkeypatch.setattr(checking, "SEARCH", 0.0)
     tried: list[int] = []
-    monkeypatch.setattr(search.Progress, "tell", lambda self, count: tried.append(count))
+    monkeypatch.setattr(edit_sandbox.Progress, "show_tried", lambda self, count: tried.append(count))
     result = check(softmax)
     assert tried == []
     assert result.help in (None, "located")  # the trace alone
@@ -121,8 +121,8 @@ def test_an_edited_answer_deletes_no_file_of_the_students(how, walls, tmp_path, 
     for number in range(6):
         (folder / f"{number}.txt").write_text("")
     if not walls:
-        monkeypatch.setattr(search, "choose", without_a_sandbox)
-        search.close()
+        monkeypatch.setattr(edit_sandbox, "choose", without_a_sandbox)
+        edit_sandbox.close()
     path = tmp_path / "work.py"
     path.write_text(KEEPS_THE_NEWEST.format(folder=str(folder)))
     if how == "check":
@@ -136,9 +136,9 @@ def test_an_edited_answer_deletes_no_file_of_the_students(how, walls, tmp_path, 
 
 
 def test_without_a_sandbox_an_answer_that_only_computes_is_searched_here(monkeypatch):
-    monkeypatch.setattr(search, "choose", without_a_sandbox)
+    monkeypatch.setattr(edit_sandbox, "choose", without_a_sandbox)
     monkeypatch.setattr(checking, "SEARCH", 20.0)
-    search.close()
+    edit_sandbox.close()
     result = check(rms_norm)
     assert (result.help, result.line) == ("located", spread_of.__code__.co_firstlineno + 1)
 
