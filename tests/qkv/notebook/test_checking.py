@@ -2,11 +2,12 @@
 
 import json
 import re
+from html import escape
 
 import pytest
 import torch
 
-from qkv import check, exercises, hint, status
+from qkv import check, course, exercises, hint, status
 from qkv.notebook import progress
 from qkv.notebook.checking import check_paths
 
@@ -114,6 +115,12 @@ def test_a_fault_of_ours_is_called_ours(monkeypatch):
 
 def test_status_html_has_a_bar_per_chapter():
     assert status()._repr_html_().count("<progress") == len(status().chapters)
+
+
+def test_status_has_the_titles_of_the_book():
+    shown = status()._repr_html_()
+    for entry in course.entries():
+        assert f"{entry.number:02} {escape(entry.title)}" in shown
 
 
 def written(tmp_path, *cells: str):
