@@ -61,8 +61,9 @@ def pytest_ignore_collect(collection_path):
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item):
     """Run a cell in the environment of its edition's mode, with which the first one starts the kernel."""
-    settings = rotation.SETTINGS[rotation.mode_of(item.path)] if isinstance(item, Cell) else {}  # other tests come, too
-    with mock.patch.dict(os.environ, settings):
+    if not isinstance(item, Cell):  # other tests come here, too; what their fixtures set is theirs
+        return (yield)
+    with mock.patch.dict(os.environ, rotation.SETTINGS[rotation.mode_of(item.path)]):
         return (yield)
 
 

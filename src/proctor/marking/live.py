@@ -38,8 +38,9 @@ class LiveAnswers(Answers):
         line = min((code.co_firstlineno for code in codes_of(answer)), default=0)
         around = [d for d in own if d.line <= line <= d.line + d.text.count("\n")]
         named = any(name in d.binds for d in around if line) or any(name in d.binds for d in own if not line)
+        others = [d for d in before if name not in d.binds]  # an older version of the answer is no part of it
         # a lambda, or a function inside of another: what is around it is its text, and no answer by itself
-        super().__init__([Source("", (*before, *own) if named else tuple(around))])
+        super().__init__([Source("", (*others, *own) if named else tuple(around))])
 
     def file_index(self, name: str) -> int | None:
         return 0 if name in self.objects else None

@@ -160,3 +160,15 @@ def test_a_flood_of_prints_is_a_card() -> None:
     result = check_named("softmax", live("def softmax(scores, dim):\n    while True:\n        print('x' * 10_000)\n"))
     assert result.state == "stopped"
     assert "Your code printed more than 8,388,608 characters, at line 3" in result.message
+
+
+def test_an_older_version_is_no_part_of_the_answer_whose_line_is_named(notebook):
+    notebook.run("import torch\ndef softmax(scores, dim):\n    return scores.exp()")
+    notebook.run(
+        "def softmax(scores, dim):\n"
+        "    powers = torch.exp(scores - scores.amax(dim, keepdim=True))\n"
+        "    return powers / powers.sum(dim, True).sqrt()"
+    )
+    result = notebook.run("check(softmax)")
+    assert result.line == 3
+    assert "One change in line 3, `return powers / powers.sum(dim, True).sqrt()`, makes all" in result.message
