@@ -33,7 +33,7 @@ def negative_sampling_gradient(centre, context, negatives):
 
 
 def analogy(vectors, a, b, c, n=1):
-    unit = F.normalize(vectors, dim=0)
+    unit = F.normalize(vectors.double(), dim=0)
     scores = unit @ (unit[b] - unit[a] + unit[c])
     return [w for w in scores.argsort(descending=True, stable=True).tolist() if w not in (a, b, c)][:n]
 

@@ -134,15 +134,14 @@ def equally_good(analogy: Any) -> Seen:
 
 @exercise.probe
 def rows_of_zeros(analogy: Any) -> Seen:
-    """a vocabulary with rows of zeros, and a question with one"""
-    vocab = whole(12, 18, seed="vocab")
+    """a vocabulary with rows of zeros, some questions, and one with such a row"""
+    vocab = whole(22, 28, seed="vocab")
     vectors = vocabulary(vocab, 4, "words")
-    zero, another, *question = distinct(0, vocab, 5, seed="places")
+    zero, another, *places = distinct(0, vocab, 14, seed="places")
     vectors[[zero, another]] = 0.0
-    return {
-        "answers": analogy(vectors.clone(), *question, vocab),
-        "answers, b is zeros": analogy(vectors.clone(), question[0], zero, question[1], vocab),
-    }
+    questions = [places[i : i + 3] for i in range(0, 12, 3)]
+    found = {f"answers {i}": analogy(vectors.clone(), *question, vocab) for i, question in enumerate(questions)}
+    return found | {"answers, b is zeros": analogy(vectors.clone(), places[0], zero, places[1], vocab)}
 
 
 usual(exercise, words_far_apart, without=["gradients"])

@@ -40,12 +40,19 @@ def until_the_end(greedy_decode: Any) -> Seen:
 
 @exercise.probe
 def cut_off(greedy_decode: Any) -> Seen:
-    """models that would go on for ever, cut off after one token and after several"""
+    """models that would go on for ever, cut off after one token and after several; one of them says bos itself"""
     found: Seen = {}
     for limit in (1, *distinct(4, 12, 2, seed="limits")):
         vocab, bos, eos = drawn_task(f"cut {limit}")
         found[f"ids, at most {limit}"] = list(greedy_decode(speaker(f"b {limit}", vocab, eos), bos, eos, limit))
-    return found
+    bos, other, eos = distinct(0, 7, 3, seed="ids of one that says bos")
+
+    def says_bos(prefix: list[int]) -> Tensor:
+        row = torch.full((7,), -5.0)
+        row[bos if len(prefix) % 2 else other] = -0.5
+        return row
+
+    return found | {"ids, with bos among them": list(greedy_decode(says_bos, bos, eos, whole(3, 8, seed="limit")))}
 
 
 @exercise.probe
