@@ -383,9 +383,6 @@ def random_projection(output: Tensor) -> Tensor:
     return (output.flatten() * weights).sum()
 
 
-weigh = random_projection  # the name that exercises import
-
-
 def without_noise(grads: dict[str, Tensor]) -> dict[str, Tensor]:
     """Gradients in which what is only rounding beside the largest of them is 0, as the bias of keys has it."""
     loudness = {name: float(g.abs().max()) for name, g in grads.items() if g.numel()}

@@ -11,7 +11,7 @@ from torch import Tensor
 from proctor import Exercise
 from proctor.examining.usual_mistakes import unpacks
 from proctor.inside.inputs import distinct, integers, normal
-from proctor.inside.properties import usual, weigh
+from proctor.inside.properties import random_projection, usual
 from proctor.inside.situations import Seen, if_it_runs, one_of_each
 from qkv.model.lookup import softmax
 from qkv.model.scaling import attention_entropy
@@ -126,7 +126,7 @@ def gradient_to_the_scores(attention_entropy: Any) -> Seen:
     `.data`, `.item()`, a new tensor.
     """
     scores = normal(2, 3, 5, seed="scores", dtype=torch.float64).requires_grad_()
-    total = weigh(attention_entropy(torch.softmax(scores, dim=-1)))
+    total = random_projection(attention_entropy(torch.softmax(scores, dim=-1)))
     return {"gradient of the scores": torch.autograd.grad(total, scores)[0]}
 
 

@@ -10,7 +10,7 @@ from torch import Tensor
 from proctor import Exercise
 from proctor.examining.usual_mistakes import unpacks
 from proctor.inside.inputs import normal
-from proctor.inside.properties import usual, weigh
+from proctor.inside.properties import random_projection, usual
 from proctor.inside.situations import Seen, if_it_runs, one_of_each
 from qkv.model.lookup import softmax
 from qkv.model.scaling import softmax_jacobian
@@ -85,7 +85,7 @@ def gradient_through_the_softmax(softmax_jacobian: Any) -> Seen:
     `.data`, `.item()`, a new tensor.
     """
     scores = normal(2, 3, 5, seed="scores", dtype=torch.float64).requires_grad_()
-    total = weigh(softmax_jacobian(torch.softmax(scores, dim=-1)))
+    total = random_projection(softmax_jacobian(torch.softmax(scores, dim=-1)))
     return {"gradient of the scores": torch.autograd.grad(total, scores)[0]}
 
 
