@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
+from proctor.grading.folder_lock import locked
 from proctor.grading.journal import GradedSubmission, Journal, archive_previous
 from proctor.grading.worker import Plan
 from proctor.marking.assignment import Assignment
@@ -56,8 +57,24 @@ def grade_class(
         seed: what the plan's salt was made from, if anything.
         resume: whether an unfinished run may be continued.
         say: takes what an instructor should know.
+
+    Raises:
+        Fault: another grader is writing into `out`.
     """
     out.mkdir(parents=True, exist_ok=True)
+    with locked(out):
+        return _grade_class(submissions, out, plan, engine, seed, resume, say)
+
+
+def _grade_class(
+    submissions: list[Submission],
+    out: Path,
+    plan: Plan,
+    engine: Engine,
+    seed: int | None,
+    resume: bool,
+    say: Callable[[str], None],
+) -> Outcome:
     journal, plan, earlier = open_journal(out, plan, seed, resume, say)
     done = {s.student for s in submissions if (known := journal.digest(s.student)) and known == digest(s.load())}
     todo = [s for s in submissions if s.student not in done]

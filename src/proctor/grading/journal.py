@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from proctor.examining.result import Explanation, Located, Result
+from proctor.sandbox import Fault
 
 FOLDER = ".grading"  # exists while a run is unfinished
 
@@ -119,7 +120,10 @@ class Journal:
             for student in students:
                 if student in self._at:
                     file.seek(self._at[student][0])
-                    yield GradedSubmission.from_json(file.readline())
+                    found = GradedSubmission.from_json(file.readline())
+                    if found.student != student:
+                        raise Fault(f"the journal has {found.student!r} where {student!r} was noted")
+                    yield found
 
     def finish(self) -> None:
         shutil.rmtree(self.folder)

@@ -22,6 +22,7 @@ import numpy as np
 WIDTH = 18  # characters of shape that make a fingerprint
 FEW = 4  # submissions that may share a fingerprint: two friends, not half a class
 LEAST = 80  # fingerprints of its own that a submission needs to be compared at all
+LONG = 180  # characters of shape that nobody writes alike by chance, to the letter
 NEARLY = 0.8  # share that two have in common
 
 BASE = np.uint64(0x9E3779B97F4A7C15)  # of the checksums: odd, and large
@@ -65,10 +66,19 @@ class Likeness:
             self._shapes[student] = code_shape(code).encode("utf-8", "replace")
 
     def pairs(self) -> list[Pair]:
-        """The pairs that are nearly the same, most alike first."""
-        students = sorted(self._shapes)
+        """The pairs that are nearly the same, most alike first. Of those who handed in the very same code, the first
+        stands for all, and each other one makes a pair with it: code is not usual for being copied often."""
+        same: dict[bytes, list[str]] = {}
+        for student in sorted(self._shapes):
+            same.setdefault(self._code[student], []).append(student)
+        students = [alike[0] for alike in same.values()]
         unusual, shared = rare([self._shapes[student] for student in students])
-        found = []
+        found = [
+            Pair(first, other, 1.0)
+            for first, *others in same.values()
+            if len(self._shapes[first]) >= LONG
+            for other in others
+        ]
         for (first, second), count in shared.items():
             size = min(unusual[first], unusual[second])
             if size >= LEAST and count >= NEARLY * size:

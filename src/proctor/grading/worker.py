@@ -15,15 +15,18 @@ from proctor.examining.caching import CachingExaminer
 from proctor.examining.diagnose import Examiner
 from proctor.examining.result import Explanation, Result
 from proctor.examining.weights import WeightsJudge
+from proctor.grading.deadline import deadline
 from proctor.grading.journal import GradedSubmission
 from proctor.inside import warmup
 from proctor.inside.warmup import meta_kernels, stub_compiler
 from proctor.marking import probe_pickle
 from proctor.marking.assignment import Assignment
-from proctor.marking.line_search import LineSearch
-from proctor.marking.submission_marker import mark_submission
+from proctor.marking.line_search import PER_SUBMISSION_BY_CLOCK, LineSearch
+from proctor.marking.submission_marker import MOST_BY_CLOCK, mark_submission
 from proctor.marking.submissions import File, digest
 from proctor.sandbox import Limits, Sandbox
+
+OWN = 60.0  # seconds for what is ours: reading, comparing, starting a sandbox
 
 
 @dataclass(frozen=True)
@@ -127,13 +130,20 @@ def close_sandbox() -> None:
         _sandboxes.popitem()[1].close()
 
 
+def longest(plan: Plan) -> float:
+    """Seconds by the clock that the marking of one submission may take: all its runs, the search for lines, and room
+    for what is ours."""
+    return MOST_BY_CLOCK * plan.limits.seconds + PER_SUBMISSION_BY_CLOCK + OWN
+
+
 def mark(plan: Plan, student: str, files: list[File]) -> GradedSubmission:
     """Mark one student's submission in this process. A failure of ours becomes a fault result and affects no other
-    student."""
+    student; marking that takes too long ends this process."""
     try:
-        results, notes, code = mark_submission(
-            *prepared(plan), sandbox_of(plan), files, line_search_of(plan), weights_judges_of(plan)
-        )
+        with deadline(longest(plan)):
+            results, notes, code = mark_submission(
+                *prepared(plan), sandbox_of(plan), files, line_search_of(plan), weights_judges_of(plan)
+            )
     except Exception as error:
         return failed_submission(plan, student, files, f"The grader itself failed ({type(error).__name__}: {error}).")
     return GradedSubmission(student, digest(files), tuple(results), tuple(notes), code)

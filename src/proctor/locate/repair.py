@@ -6,8 +6,12 @@ observations, and the verdict on them is made here.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain, islice
+from time import monotonic
 from typing import Protocol
 
 from proctor.examining.compare import ComparableObservation
@@ -20,6 +24,8 @@ from proctor.locate.trace import Spot
 
 BATCH = 60  # candidates that are run together at first
 MOST_BETTER = 12  # edits of which it is asked whether all values are right with them
+MOST_CELLS = 12  # that are edited: the answer, and what it uses
+MOST_WRITTEN = 1_000_000  # characters of all edits of an answer: five times what a long honest one has
 SEEDS = 4  # edits that set some probes right, to which a second one is looked for
 Text = str
 Cells = Mapping[str, Text]  # label -> text
@@ -67,17 +73,19 @@ class Budget:
         candidates: edits that are tried. This ends a search, so that it ends alike on every machine.
         seconds: of processor time, as the runner reports it (`used`); ends the search where a person waits.
         on_progress: called with the number of edits tried so far.
+        ends: when the search is over by the clock (`time.monotonic`), whatever it did.
     """
 
     candidates: int = 1000
     seconds: float = 20.0
     on_progress: Callable[[int], None] = lambda tried: None
+    ends: float = math.inf
     tried: int = 0
     used: float = 0.0
 
     @property
     def left(self) -> bool:
-        return self.tried < self.candidates and self.used < self.seconds
+        return self.tried < self.candidates and self.used < self.seconds and monotonic() < self.ends
 
     def take(self, batch: Sequence[Candidate]) -> Sequence[Candidate]:
         """The part of a batch that the budget still allows."""
@@ -90,7 +98,8 @@ class Budget:
 def candidates(
     texts: Cells, solutions: Sequence[Text], spot: Spot | None = None, names: Mapping[str, str] | None = None
 ) -> list[Candidate]:
-    """All single edits of these cells, smallest first; those that come out the same count once.
+    """All single edits of these cells, smallest first; those that come out the same count once. Code that is made to
+    have countless ones is not searched to its end.
 
     Args:
         spot: the first divergence: edits there are tried earlier.
@@ -98,18 +107,19 @@ def candidates(
     """
     ingredients = Ingredients(solutions, names)
     found: dict[tuple[str, int, int, str], tuple[str, Edit]] = {}
-    for label, text in texts.items():
-        try:
+    written = 0
+    for label, text in islice(texts.items(), MOST_CELLS):
+        with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
             definition = EditableDefinition(text)
-            proposed = [*edits(definition), *ingredients.edits(definition)]
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            continue
-        for edit in proposed:
-            key = label, edit.start, edit.end, edit.new
-            if edit.new != definition.words(edit.start, edit.end) and (
-                key not in found or found[key][1].cost > edit.cost
-            ):
-                found[key] = label, edit
+            for edit in chain(edits(definition), ingredients.edits(definition)):
+                written += len(edit.new)
+                if written > MOST_WRITTEN:
+                    break
+                key = label, edit.start, edit.end, edit.new
+                if edit.new != definition.words(edit.start, edit.end) and (
+                    key not in found or found[key][1].cost > edit.cost
+                ):
+                    found[key] = label, edit
 
     def rank(candidate: Candidate) -> float:
         ((label, edit),) = candidate.edits

@@ -23,7 +23,7 @@ from proctor.examining.compare import ComparableObservation
 from proctor.examining.diagnose import Examiner
 from proctor.inside.inputs import Replay, drawing
 from proctor.inside.observe import Observation, fresh_state, observe
-from proctor.inside.recorder import SEE, Recorder
+from proctor.inside.recorder import MOST_VALUES, SEE, Recorder
 from proctor.locate.source import EditableDefinition
 
 CLOSE, VERY_CLOSE = 2e-5, 1e-6  # of each number, and of the largest magnitude
@@ -414,7 +414,10 @@ def flow_of(seen: Observation, watched: InstrumentedCells, right: KnownValues, n
     """The recorded events with their data flow; None if nothing was recorded."""
     if not seen.values or "order" not in seen.values:
         return None
-    order = [Event(*row) for row in seen.values["order"].tolist()]
+    rows = array_of(seen.values["order"])  # from the sandbox: it may be anything
+    if rows.dtype != np.int64 or rows.shape != (min(len(rows), MOST_VALUES), len(Event._fields)):
+        return None
+    order = [Event(*row) for row in rows.tolist()]
     if any(e.number not in watched.spots or f"{e.number}.{e.time}" not in seen.values for e in order):
         return None  # nothing that we asked for
     spots = [watched.spots[event.number] for event in order]
@@ -428,7 +431,7 @@ def same_variables(seen: Observation, watched: InstrumentedCells, right: KnownVa
     found: dict[str, str] = {}
     for key, value in (seen.values or {}).items():
         number, _, time = key.partition(".")
-        spot = watched.spots.get(int(number)) if number.isdigit() and time == "0" else None
+        spot = watched.spots.get(int(number)) if number.isdecimal() and time == "0" else None
         if spot is not None and spot.assigned:
             array = np.squeeze(array_of(value))
             for name, other in right.variables.items():

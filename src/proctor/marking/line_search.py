@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
+from time import monotonic
 
 from proctor.examining.compare import ComparableObservation
 from proctor.examining.diagnose import Examiner
@@ -18,6 +19,7 @@ from proctor.marking.submission_marker import RunContext, Session, SubmissionMar
 
 MOST_STOPS = 3  # of one batch: a version that ends its process is passed over
 PER_SUBMISSION = 60.0  # seconds of processor time
+PER_SUBMISSION_BY_CLOCK = 4 * PER_SUBMISSION  # what sleeps takes no processor time
 
 Elsewhere = Callable[[str, Job], AbstractContextManager[Session] | None]
 
@@ -50,9 +52,10 @@ class LineSearch:
         """Add the line to every result that has no name, and none yet, and whose line is found. A search that fails
         costs no verdict."""
         left = PER_SUBMISSION
+        ends = monotonic() + PER_SUBMISSION_BY_CLOCK
         for name in list(marker.seen):
-            if left > 0 and lacks_a_line(marker.results[name]):
-                budget = Budget(self.candidates, min(self.seconds, left), self.on_progress)
+            if left > 0 and monotonic() < ends and lacks_a_line(marker.results[name]):
+                budget = Budget(self.candidates, min(self.seconds, left), self.on_progress, ends=ends)
                 with suppress(Exception):
                     marker.results[name] = self._located(marker, name, budget)
                 left -= budget.used
@@ -124,9 +127,8 @@ class MarkerBench:
             order = list(left)
             if run.stopped is None or run.stopped.exercise not in left:
                 break
-            behind = order[order.index(run.stopped.exercise) + 1 :]
-            left = {key: left[key] for key in behind}
-            if not left:
+            left = {key: left[key] for key in order[order.index(run.stopped.exercise) + 1 :]}
+            if not left or not self.budget.left:
                 break
         return [outcomes[f"{name} #{i}"] for i in range(len(versions))]
 

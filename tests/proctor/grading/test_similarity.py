@@ -48,7 +48,12 @@ def test_a_copy_with_other_names_is_found() -> None:
 
 def test_what_many_write_is_not_suspicious() -> None:
     assert likeness(**{f"student{i}": COMMON for i in range(10)}) == []
-    assert likeness(**{f"student{i}": UNUSUAL for i in range(10)}) == []
+
+
+def test_the_same_code_is_the_same_however_many_hand_it_in() -> None:
+    for count in (2, 4, 5, 10):
+        pairs = likeness(**{f"student{i}": UNUSUAL for i in range(count)})
+        assert pairs == [("student0", f"student{i}") for i in range(1, count)]
 
 
 def test_little_code_is_not_compared() -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+from time import monotonic
 
 import pytest
 
 from proctor.locate.edits import edits
 from proctor.locate.ingredients import Ingredients
+from proctor.locate.repair import MOST_CELLS, MOST_WRITTEN, Budget, candidates
 from proctor.locate.source import LONGEST, EditableDefinition, applied
 from proctor.locate.words import KINDS
 
@@ -147,3 +149,21 @@ def test_text_of_any_alphabet_is_edited_at_the_right_place() -> None:
 def test_what_nobody_would_write_is_not_searched() -> None:
     with pytest.raises(SyntaxError, match="too long to be searched"):
         EditableDefinition("x = 1\n" * LONGEST)
+
+
+def test_code_with_countless_edits_is_not_searched_to_its_end() -> None:
+    """A sum of 250 terms has 26,000 edits of 10 million characters: the search once wrote all of them first."""
+    terms = " + ".join(f"x{i % 7} * {i}" for i in range(250))
+    texts = {
+        f"cell {k}": f"def helper{k}({', '.join(f'x{i}' for i in range(7))}):\n    return {terms}\n" for k in range(40)
+    }
+    found = candidates(texts, [])
+    assert sum(len(candidate.edits[0][1].new) for candidate in found) <= MOST_WRITTEN
+    small = {f"cell {k}": "def f(x):\n    return x + 1\n" for k in range(40)}
+    assert len({candidate.edits[0][0] for candidate in candidates(small, [])}) == MOST_CELLS
+
+
+def test_a_search_ends_by_the_clock() -> None:
+    assert Budget().left
+    assert Budget(ends=monotonic() + 60).left
+    assert not Budget(ends=monotonic()).left

@@ -1,4 +1,4 @@
-"""WorkerProcess processes on this machine, each with a sandbox of its own.
+"""Worker processes on this machine, each with a sandbox of its own.
 
 A worker that dies is replaced. The submission that it had is given to another worker once more; if that one dies as
 well, the submission is reported as our fault and the class goes on.
@@ -16,12 +16,13 @@ from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from proctor.grading.deadline import bound_memory, end_with_parent
 from proctor.grading.journal import GradedSubmission
 from proctor.grading.worker import Plan, close_sandbox, failed_submission, mark, prepared, sandbox_of
 from proctor.marking.submissions import Submission
 from proctor.sandbox import Fault, launch
 
-ENDED = "Marking this submission ended the grader's own process, twice."
+ENDED = "Marking this submission ended the grader's own process, or took it too long, twice."
 
 
 class Local:
@@ -55,7 +56,7 @@ class Local:
                         continue
                     workers[workers.index(worker)] = WorkerProcess(plan)
                     if task.student in second:
-                        yield failed_submission(plan, task.student, task.load(), ENDED)
+                        yield failed_submission(plan, task.student, [], ENDED)  # it is not touched again
                     else:
                         second.add(task.student)
                         waiting.appendleft(task)
@@ -72,7 +73,9 @@ class WorkerProcess:
         context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
         self.connection: Connection
         self.connection, theirs = context.Pipe()
-        self.process = context.Process(target=work, args=(plan, theirs, self.connection), name="proctor worker")
+        self.process = context.Process(
+            target=work, args=(plan, theirs, self.connection, os.getpid()), name="proctor worker"
+        )
         self.process.start()
         launch.leave_spare()  # this worker has it
         theirs.close()
@@ -106,9 +109,11 @@ class WorkerProcess:
             self.process.join()
 
 
-def work(plan: Plan, connection: Connection, others: Connection) -> None:
+def work(plan: Plan, connection: Connection, others: Connection, parent: int) -> None:
     """Main loop of a worker: mark submissions until a stop message, or until the connection closes."""
     others.close()
+    end_with_parent(parent)
+    bound_memory()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the grader, which then ends us
     try:
         sandbox_of(plan)
@@ -117,13 +122,23 @@ def work(plan: Plan, connection: Connection, others: Connection) -> None:
         return
     try:
         while (submission := connection.recv()) is not None:
-            connection.send(mark(plan, submission.student, submission.load()))
+            connection.send(mark_read(plan, submission))
     except (EOFError, OSError):
         pass
     finally:
         close_sandbox()
         sys.stdout.flush()
         os._exit(0)
+
+
+def mark_read(plan: Plan, submission: Submission) -> GradedSubmission:
+    """Read and mark a submission."""
+    try:
+        files = submission.load()
+    except Exception as error:
+        why = f"Its files could not be read ({type(error).__name__}: {error})."
+        return failed_submission(plan, submission.student, [], why)
+    return mark(plan, submission.student, files)
 
 
 def cores() -> int:
