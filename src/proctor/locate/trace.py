@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 
 from proctor.examining.compare import ComparableObservation
 from proctor.examining.diagnose import Examiner
@@ -414,8 +415,8 @@ def flow_of(seen: Observation, watched: InstrumentedCells, right: KnownValues, n
     """The recorded events with their data flow; None if nothing was recorded."""
     if not seen.values or "order" not in seen.values:
         return None
-    rows = array_of(seen.values["order"])  # from the sandbox: it may be anything
-    if rows.dtype != np.int64 or rows.shape != (min(len(rows), MOST_VALUES), len(Event._fields)):
+    rows = seen.values["order"]  # from the sandbox: it may be anything
+    if rows.dtype != torch.int64 or rows.shape != (min(len(rows), MOST_VALUES), len(Event._fields)):
         return None
     order = [Event(*row) for row in rows.tolist()]
     if any(e.number not in watched.spots or f"{e.number}.{e.time}" not in seen.values for e in order):
