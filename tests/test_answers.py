@@ -17,7 +17,7 @@ from proctor.grading.worker import assignment_sandbox
 from proctor.marking.answers import Answers
 from proctor.marking.extraction import extract
 from proctor.marking.line_search import LineSearch
-from proctor.marking.submission_marker import mark_submission
+from proctor.marking.mark import mark_submission
 from proctor.marking.submissions import read_submitted_file
 from proctor.sandbox import Sandbox
 from qkv import exercises

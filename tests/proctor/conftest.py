@@ -13,7 +13,7 @@ import pytest
 
 from proctor.grading.grade import salt_of
 from proctor.grading.worker import Plan, close_sandbox, prepared, sandbox_of
-from proctor.marking.submission_marker import mark_submission
+from proctor.marking.mark import mark_submission
 from proctor.marking.submissions import File
 from proctor.sandbox import Limits, launch
 

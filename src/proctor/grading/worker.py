@@ -22,7 +22,8 @@ from proctor.inside.warmup import meta_kernels, stub_compiler
 from proctor.marking import probe_pickle
 from proctor.marking.assignment import Assignment
 from proctor.marking.line_search import PER_SUBMISSION_BY_CLOCK, LineSearch
-from proctor.marking.submission_marker import MOST_BY_CLOCK, mark_submission
+from proctor.marking.mark import mark_submission
+from proctor.marking.submission_marker import MOST_BY_CLOCK
 from proctor.marking.submissions import File, digest
 from proctor.sandbox import Limits, Sandbox
 

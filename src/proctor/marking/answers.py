@@ -78,6 +78,15 @@ class Answers:
                     best, rank = number, quality
         return best
 
+    def files_with(self, name: str) -> list[int]:
+        """The files that answer an exercise in words of their own, the one that `file_index` takes first."""
+        found: dict[str, int] = {}
+        for number in reversed(range(len(self._modules))):
+            last = self._modules[number].binding.get(name, [None])[-1]
+            if last is not None and not last.is_import and not last.is_stub:
+                found.setdefault(last.text, number)
+        return list(found.values())
+
     def binds(self, file: int, name: str) -> bool:
         return name in self._modules[file].binding
 

@@ -22,7 +22,6 @@ from typing import Protocol
 from proctor.examining.diagnose import Examiner
 from proctor.examining.exercise import Question
 from proctor.examining.result import Result
-from proctor.examining.weights import WeightsJudge
 from proctor.forbid import Family
 from proctor.forbid.scan import hidden_calls
 from proctor.inside.observe import Observation
@@ -31,11 +30,8 @@ from proctor.inside.running import Cell, Draws, Job
 from proctor.marking import verdicts
 from proctor.marking.answers import Answers, Slice
 from proctor.marking.assignment import Assignment, ExerciseSheet
-from proctor.marking.extraction import extract_all
 from proctor.marking.live import LiveAnswers
-from proctor.marking.submissions import WEIGHTS, File
 from proctor.marking.verdicts import in_steps
-from proctor.marking.weights_files import judge_weights, unasked_weights
 from proctor.sandbox import Limits, Run, Stopped
 
 # What one submission may use in all its runs together, in time limits of one answer: by answers that were stopped for
@@ -110,6 +106,7 @@ class SubmissionMarker:
     # exercise -> how it ran, and its observations
     seen: dict[str, tuple[RunContext, Mapping[str, Observation]]] = field(default_factory=dict)
     spent: Spent = field(default_factory=Spent)
+    prefer: Mapping[str, int] = field(default_factory=dict)  # exercise -> the file to take, of several that answer it
     session: Session = field(init=False)
 
     def mark(self) -> None:
@@ -119,7 +116,7 @@ class SubmissionMarker:
 
     def _mark(self) -> None:
         for exercise in self.assignment.of_code:
-            file = self.answers.file_index(exercise.name)
+            file = self.prefer.get(exercise.name, self.answers.file_index(exercise.name))
             if file is None:
                 self.results[exercise.name] = verdicts.absent(self.examiners[exercise.name], self.answers.problems)
             else:
@@ -347,30 +344,6 @@ class Locator(Protocol):
     """The search for lines of mistakes that have no name: `proctor.marking.line_search.LineSearch`."""
 
     def locate(self, marker: SubmissionMarker) -> None: ...
-
-
-def mark_submission(
-    assignment: Assignment,
-    examiners: Mapping[str, Examiner],
-    runner: Runner,
-    files: Sequence[File],
-    locator: Locator | None = None,
-    weights_judges: Mapping[str, WeightsJudge] | None = None,
-) -> tuple[list[Result], list[str], str]:
-    """The results of one submission in the assignment's order, notes on unread files, the code of the answers."""
-    answers = Answers(extract_all([file for file in files if file.suffix != WEIGHTS]))
-    marker = SubmissionMarker(assignment, examiners, runner, answers, locator=locator)
-    marker.mark()
-    weights_results = {
-        name: judge_weights(weights_judge, files) for name, weights_judge in (weights_judges or {}).items()
-    }
-    results = [{**marker.results, **weights_results}[exercise.name] for exercise in assignment.exercises]
-    notes = [problem.sentence for problem in answers.problems] + unasked_weights(
-        files, list((weights_judges or {}).values())
-    )
-    if not files:
-        notes.append("There is no notebook and no .py file in this submission.")
-    return results, notes, marker.code()
 
 
 def imported_within(slice_: Slice, packages: Iterable[str]) -> set[str]:

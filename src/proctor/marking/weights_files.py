@@ -7,15 +7,22 @@ from pathlib import PurePosixPath
 
 from proctor.examining.result import Explanation, Result
 from proctor.examining.weights import WeightsExercise, WeightsJudge
+from proctor.marking.copies import MOST_COPIES, with_copies
 from proctor.marking.submissions import WEIGHTS, File
 
 
 def judge_weights(weights_judge: WeightsJudge, files: Sequence[File]) -> Result:
-    """The verdict on the file that answers an exercise: of several with its name the last."""
+    """The verdict on the file that answers an exercise; of several with its name, on the best."""
     found = [file for file in files if answers_exercise(file.name, weights_judge.exercise)]
     if not found:
         return weights_judge.absent()
-    file = found[-1]
+    judged = [(judge_file(weights_judge, file), file.name) for file in found[-MOST_COPIES:]]
+    best, name = max(reversed(judged), key=lambda pair: pair[0].score)
+    others = {other: result for result, other in judged if other != name}
+    return with_copies(best, name, others) if others else best
+
+
+def judge_file(weights_judge: WeightsJudge, file: File) -> Result:
     if file.problem:
         return weights_judge.refused(file.problem)
     try:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import sys
 import tempfile
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -68,9 +71,10 @@ def grade_submissions(
             click.echo(f"Sandbox: {choose(trust=trust_submissions)}", err=True)
         if roster is not None and roster.resolve() != (out / ROSTER).resolve():
             shutil.copyfile(roster, out / ROSTER)
-        outcome = grade_class(
-            found.submissions, out, plan, engine_named(engine, jobs, scheduler), seed=seed, resume=resume, say=say
-        )
+        with ended_as_by_ctrl_c():
+            outcome = grade_class(
+                found.submissions, out, plan, engine_named(engine, jobs, scheduler), seed=seed, resume=resume, say=say
+            )
     except (Refused, Fault) as error:
         click.echo(f"Not graded: {error}", err=True)
         return 1
@@ -82,6 +86,23 @@ def grade_submissions(
         click.echo("\nInterrupted. The same command goes on from here.", err=True)
         return 1
     return report_outcome(outcome, out)
+
+
+@contextmanager
+def ended_as_by_ctrl_c() -> Iterator[None]:
+    """Let a closed terminal, `timeout` or a shutdown end a run in order, as Ctrl-C does."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    signals = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    here = threading.current_thread() is threading.main_thread()  # only there signals can be handled
+    before = {number: signal.signal(number, interrupt) for number in signals} if here else {}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def engine_named(engine: str, jobs: int | None, scheduler: str | None) -> Engine:

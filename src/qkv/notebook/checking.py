@@ -17,6 +17,7 @@ from proctor.examining.exercise import Question
 from proctor.examining.result import IN_WORDS, STATES, Explanation
 from proctor.inside.observe import describe_exception
 from proctor.marking.answers import Answers
+from proctor.marking.copies import judge_copies
 from proctor.marking.extraction import Problem, extract
 from proctor.marking.in_process import LOOPS, InProcess
 from proctor.marking.live import LiveAnswers
@@ -254,6 +255,7 @@ def judged_in_process(
     """The verdicts on some answers of one student by the grader's schedule, without its walls."""
     marker = SubmissionMarker(assignment(tuple(names)), examiners, in_process(examiners), answers, locator=locator)
     marker.mark()
+    judge_copies(marker)
     return [marker.results[name] for name in names]
 
 

@@ -17,7 +17,8 @@ from proctor.marking.answers import Answers
 from proctor.marking.extraction import extract
 from proctor.marking.in_process import InProcess
 from proctor.marking.line_search import LineSearch
-from proctor.marking.submission_marker import SubmissionMarker, mark_submission
+from proctor.marking.mark import mark_submission
+from proctor.marking.submission_marker import SubmissionMarker
 from proctor.marking.submissions import File
 from proctor.sandbox import Limits, Sandbox
 

@@ -118,6 +118,31 @@ def test_several_files_are_one_submission(mark: Any, sample: Any) -> None:
     assert states(results) == ALL_PASSED
 
 
+def test_the_best_of_several_copies_counts_and_the_card_says_so(mark: Any, sample: Any) -> None:
+    wrong = sample.code(double="def double(x):\n    return 3 * x")
+    results = mark(File("mine.py", sample.code().encode()), File("mine_old.py", wrong.encode()))
+    assert states(results) == ALL_PASSED
+    earned = (
+        results["double"].remarks[-1].removeprefix("Taken from mine.py; it is also answered in mine_old.py, which ")
+    )
+    assert earned == "would earn 0%."
+    assert results["square"].remarks == ()  # the same words in both files
+
+
+def test_of_copies_that_are_right_the_last_counts(mark: Any, sample: Any) -> None:
+    other = sample.code(double="def double(x):\n    return 4 * x / 2")
+    results = mark(File("a.py", sample.code().encode()), File("b.py", other.encode()))
+    assert states(results) == ALL_PASSED
+    assert results["double"].remarks == ("Taken from b.py; it is also answered in a.py.",)
+
+
+def test_copies_are_judged_within_the_time_of_one_submission(mark: Any, sample: Any) -> None:
+    endless = "def double(x):\n    n = {}\n    while True: pass"
+    results = mark(*(File(f"{n}.py", sample.code(double=endless.format(n)).encode()) for n in range(9)))
+    assert states(results) == ALL_PASSED | {"double": "stopped"}
+    assert results["double"].remarks[0].count(".py") == 4  # of which the last four were looked at
+
+
 def test_an_endless_answer_costs_itself_alone(mark: Any, sample: Any) -> None:
     results = mark(sample.code(double="def double(x):\n    while True: pass"))
     assert states(results) == ALL_PASSED | {"double": "stopped"}

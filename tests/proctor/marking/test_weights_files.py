@@ -31,11 +31,16 @@ def weights_judge() -> WeightsJudge:
     return WeightsJudge(sample.line, "marking")
 
 
-def test_the_last_file_of_the_name_counts(weights_judge: WeightsJudge) -> None:
+def test_the_best_file_of_the_name_counts(weights_judge: WeightsJudge) -> None:
     right, wrong = sample.file(), sample.file(slope=-3.0)
     files = [File("a/line.safetensors", wrong), File("b/line.safetensors", right), File("c/other.safetensors", wrong)]
-    assert judge_weights(weights_judge, files).state == "passed"
-    assert judge_weights(weights_judge, files[::-1]).misconceptions == ("upside_down",)
+    for order in (files, files[::-1]):
+        result = judge_weights(weights_judge, order)
+        assert result.state == "passed"
+        assert result.remarks[-1] == (
+            "Taken from b/line.safetensors; it is also answered in a/line.safetensors, which would earn 0%."
+        )
+    assert judge_weights(weights_judge, files[:1]).misconceptions == ("upside_down",)
 
 
 def test_nothing_handed_in_is_not_started(weights_judge: WeightsJudge) -> None:

@@ -18,7 +18,7 @@ from proctor.grading.worker import assignment_sandbox
 from proctor.inside.properties import mapped
 from proctor.marking.line_search import LineSearch
 from proctor.marking.live import named_in, namespace_of
-from proctor.marking.submission_marker import mark_submission
+from proctor.marking.mark import mark_submission
 from proctor.marking.submissions import read_submitted_file
 from proctor.sandbox import Limits, Sandbox
 from qkv import exercises

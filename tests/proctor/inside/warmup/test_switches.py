@@ -10,7 +10,7 @@ import pytest
 from proctor.examining.result import Result
 from proctor.grading.worker import Plan, close_sandbox, prepared, sandbox_of
 from proctor.inside import warmup
-from proctor.marking.submission_marker import mark_submission
+from proctor.marking.mark import mark_submission
 from proctor.marking.submissions import File
 
 
