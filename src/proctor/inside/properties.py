@@ -87,9 +87,25 @@ def how_it_raised(seen: Observation, when: str) -> str:
 # ---- inputs
 
 
+AGAIN, STAYS = "the same from a second call", "the first result after a second call"
+
+
 def why_inputs_changed(seen: Observation, expected: Observation) -> str:
     if seen.raised is not None:
-        return how_it_raised(seen, "where its inputs were looked at afterwards")
+        return how_it_raised(seen, "where it was called twice, and its inputs were looked at afterwards")
+    changed = {
+        name for name, value in (expected.values or {}).items() if not same(value, (seen.values or {}).get(name))
+    }
+    if changed == {AGAIN}:
+        return (
+            "Called a second time with the same arguments, your code gives something else. It remembers something from "
+            "one call to the next: look for what is made outside of the function, or only once."
+        )
+    if changed and changed <= {AGAIN, STAYS}:
+        return (
+            "A second call changes what the first one returned: both give the same tensor, and the second writes into "
+            "it. Make a new one in every call."
+        )
     return (
         "Your code changes a tensor that it was given. The caller still needs it: compute a new one instead of writing "
         "into it."
@@ -97,19 +113,49 @@ def why_inputs_changed(seen: Observation, expected: Observation) -> str:
 
 
 def keeps_inputs(make: Make, build: Build = as_is, name: str = "keeps_inputs") -> ProbeFunction:
-    """Are the arguments the same after the call as before, lists and tuples of tensors included?"""
+    """Are the arguments the same after the call as before, lists and tuples of tensors included, and is a second call
+    like the first?"""
 
     @explained_by(why_inputs_changed)
     def probe(implementation: Any) -> Mapping[str, Any]:
         """inputs that the caller goes on using"""
         arguments = make()
-        build(implementation)(*arguments)
-        return {f"{place} after the call": value for place, value in leaves(arguments, "argument")}
+        function = build(implementation)
+        first, noted = called(function, arguments)
+        after = {f"{place} after the call": copied(value) for place, value in leaves(arguments, "argument")}
+        _, again = called(function, arguments)
+        return after | {AGAIN: same(noted, again), STAYS: same(noted, first)}
 
     probe.__name__ = name
     if name != "keeps_inputs":
         probe.__doc__ = "inputs of one shape that the caller goes on using"
     return probe
+
+
+def called(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The results of a call, and a copy of them. Chance is the same in every call."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        results = dict(leaves(function(*arguments), "output"))
+    return results, {place: copied(value) for place, value in results.items()}
+
+
+def copied(value: Any) -> Any:
+    return value.detach().clone() if isinstance(value, Tensor) else value
+
+
+def same(one: Any, other: Any) -> bool:
+    """Are these values, or all of these values, the same but for rounding? A product of matrices may differ in its last
+    digits from one call to the next, by where in memory they lie."""
+    if isinstance(one, dict):
+        return isinstance(other, dict) and one.keys() == other.keys() and all(same(one[k], other[k]) for k in one)
+    if isinstance(one, Tensor):
+        if not isinstance(other, Tensor) or (one.shape, one.dtype) != (other.shape, other.dtype):
+            return False
+        one, other = one.double(), other.double()
+        largest = float(one[one.isfinite()].abs().max()) if one.isfinite().any() else 0.0
+        return torch.allclose(one, other, rtol=1e-4, atol=1e-4 * largest, equal_nan=True)
+    return bool(one == other)
 
 
 # ---- gradients

@@ -1,4 +1,5 @@
-"""A cell of IPython as Python: magics, shell lines and questions are left out, and all lines keep their numbers."""
+"""A cell of IPython as Python: magics, shell lines, questions, prompts and a common indent are left out, as IPython
+leaves them out, and all lines keep their numbers."""
 
 from __future__ import annotations
 
@@ -8,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from proctor.source.text import Text
 
 # a line that cannot be Python where a statement begins; `++` and `*+` never try again what they have read
-MAGIC = re.compile(r"[ \t]*+(?:[%!?]|[\w., ]++=[ \t]*+[%!])")
+MAGIC = re.compile(r"[ \t]*+(?:[%!?]|[\w., \[\]\"']++=[ \t]*+[%!])")
+PROMPT = re.compile(r"[ \t]*+(?:>>> ?|\.\.\.:? ?|In \[\d+\]: ?)")  # pasted from a terminal
 TOKEN = re.compile(r"#.*|\"\"\"|\'\'\'|[\"'()\[\]{}]")  # what can hide a line break, or a question mark
 END_OF_STRING = {quote: re.compile(rf"\\.|{quote}") for quote in ('"', "'", '"""', "'''")}
 RUNS_PYTHON = {"time", "capture", "prun", "timeit"}  # cell magics whose cell is ordinary code
@@ -29,12 +31,21 @@ def parse_cell(cell: str) -> Text:
     try:
         return Text("\n".join(lines))
     except SyntaxError:
-        numbers = list(magic_lines(lines))
-        if not numbers:
+        pasted = without_margin(lines, first)
+        numbers = list(magic_lines(pasted))
+        if not numbers and pasted == lines:
             raise
     for number in numbers:
-        leave_out(lines, number)
-    return Text("\n".join(lines))
+        leave_out(pasted, number)
+    return Text("\n".join(pasted))
+
+
+def without_margin(lines: Sequence[str], first: int) -> list[str]:
+    """The lines without the prompts, and without the indent, that the first of them has."""
+    if PROMPT.match(lines[first]):
+        lines = [line[found.end() :] if (found := PROMPT.match(line)) else line for line in lines]
+    indent = len(lines[first]) - len(lines[first].lstrip())
+    return [line[min(indent, len(line) - len(line.lstrip())) :] for line in lines]
 
 
 def magic_lines(lines: Sequence[str]) -> Iterator[int]:

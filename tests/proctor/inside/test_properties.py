@@ -54,6 +54,78 @@ def test_tensors_made_on_the_wrong_device(answer, passes):
     assert agrees(other_device(numbers), answer) is passes
 
 
+def right_once():
+    results = []
+
+    def answer(x):
+        results.append(2 * x if not results else 7 * x)
+        return results[-1]
+
+    return answer
+
+
+def one_buffer():
+    buffer = torch.zeros(3, 4)
+
+    def answer(x):
+        buffer.add_(1)  # a count of calls is in it
+        return buffer.copy_(2 * x + buffer.mul_(0))
+
+    return answer
+
+
+def one_buffer_that_grows():
+    buffer = torch.zeros(3, 4)
+    return lambda x: buffer.add_(2 * x)
+
+
+def rounds_otherwise():
+    calls = iter([0.0, 1e-7, 2e-7])
+    return lambda x: 2 * x + next(calls)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: double, ""),
+        (lambda: lambda x: 2 * x * torch.rand(()) / torch.rand(()), ""),  # chance is the same in both calls
+        (rounds_otherwise, ""),
+        (right_once, "Called a second time with the same arguments, your code gives something else."),
+        (one_buffer_that_grows, "A second call changes what the first one returned"),
+    ],
+)
+def test_a_second_call_is_like_the_first(make, words):
+    probe = keeps_inputs(numbers)
+    expected, seen = observe(probe, double), observe(probe, make())
+    assert ComparableObservation(expected).same(ComparableObservation(seen)) is (not words)
+    assert not words or probe.explain(seen, expected).startswith(words)
+
+
+def test_a_buffer_with_the_same_result_is_no_mistake():
+    assert agrees(keeps_inputs(numbers), one_buffer())
+
+
+def test_a_module_that_forgets_itself_after_one_call_is_noticed():
+    class Once(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scale = nn.Parameter(torch.tensor(2.0))
+
+        def forward(self, x):
+            result = self.scale * x
+            with torch.no_grad():
+                self.scale.mul_(0.5)
+            return result
+
+    class Calm(Once):
+        def forward(self, x):
+            return self.scale * x
+
+    probe = keeps_inputs(numbers, lambda cls: cls())
+    assert agrees(probe, Calm, Calm)
+    assert not agrees(probe, Once, Calm)
+
+
 @pytest.mark.parametrize(("answer", "passes"), [(double, True), (lambda x: x.mul_(2), False)])
 def test_inputs_that_are_written_into(answer, passes):
     assert agrees(keeps_inputs(numbers), answer) is passes

@@ -24,6 +24,26 @@ def test_what_is_wrong_without_magics_is_told_as_python_tells_it() -> None:
         cells.parse_cell("a = (1")
 
 
+@pytest.mark.parametrize(
+    ("cell", "source"),
+    [
+        ("    def f(x):\n        return x\n\n    y = 1", "def f(x):\n    return x\n\ny = 1"),
+        (">>> def f(x):\n...     return x\n...\n>>> f(1)", "def f(x):\n    return x\n\nf(1)"),
+        ("In [3]: def f(x):\n   ...:     return x", "def f(x):\n    return x"),
+        ("files = {}\nfiles['a'] = !ls\nx = 1", "files = {}\npass\nx = 1"),
+        ("  %cd ..\n  x = 1", "pass\nx = 1"),
+    ],
+)
+def test_what_ipython_forgives_is_forgiven(cell: str, source: str) -> None:
+    assert cells.parse_cell(cell).source == source
+
+
+@pytest.mark.parametrize("cell", ["  x = 1\n y = 2\nz = (", "if x:\ny = 1", ">>> x = ("])
+def test_what_it_does_not_forgive_is_not(cell: str) -> None:
+    with pytest.raises(SyntaxError):
+        cells.parse_cell(cell)
+
+
 def test_magics_are_found_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[str] = []
     parse = ast.parse
