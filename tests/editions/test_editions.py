@@ -18,6 +18,7 @@ from qkv.authoring.build.building import build_editions
 from qkv.authoring.build.chapter import Code, Prose, Task, read_chapter
 from qkv.authoring.build.editions import PREDICTION
 from qkv.authoring.build.fingerprint import of_measures, of_outputs
+from qkv.authoring.build.prose_numbers import unread
 from qkv.authoring.publish.covers import cover
 from qkv.course import Chapter, Course
 
@@ -46,6 +47,18 @@ def test_the_table_of_contents_counts_up() -> None:
 def test_all_of_the_course_has_the_chapters_of_the_table_of_contents() -> None:
     assert list(exercises.CHAPTERS) == [chapter.stem for chapter in CHAPTERS]
     assert json.loads(course.PACKED.read_text("utf-8")) == [asdict(entry) for entry in course.entries()]
+
+
+@each_chapter
+def test_every_verdict_names_what_could_have_overturned_it(chapter: Chapter) -> None:
+    claims = [claim for part in read_chapter(chapter, COURSE) if isinstance(part, Code) for claim in part.claims]
+    assert [claim.id for claim in claims if claim.needs_control] == []
+    assert [claim.id for claim in claims if claim.kind != "defined" and not claim.on] == []
+
+
+@each_chapter
+def test_every_number_in_prose_comes_from_somewhere(chapter: Chapter) -> None:
+    assert list(unread(read_chapter(chapter, COURSE))) == []
 
 
 @each_chapter
