@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from torch import Tensor, nn
 
 from qkv.figures.interactive import Interactive, Slider, interactive
-from qkv.figures.recurrence import headline, powers
+from qkv.figures.recurrence import headline
 from qkv.figures.style import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, VERMILION, WIDTH
 
 # One look for each reader of pictures: colour, marker, dash.
@@ -47,16 +47,16 @@ def surprises(results: Mapping[str, Tensor], floor: float) -> Figure:
 
 
 def written(valid: Mapping[str, Tensor], distinct: Mapping[str, Tensor], temperatures: Sequence[float]) -> Figure:
-    """Which sentences the grammar accepts, and how many different ones there are, against the temperature.
+    """Which sentences the grammar accepts, and how varied those are, against the temperature.
 
     Args:
         valid: way of choosing -> shares of accepted sentences (seed, temperature).
-        distinct: way of choosing -> shares that are accepted and unlike all others (seed, temperature).
+        distinct: way of choosing -> of equally many accepted ones, the share of different ones (seed, temperature).
         temperatures: the temperatures.
     """
     fig, axes = plt.subplots(1, 2, figsize=(WIDTH, 3.1), sharey=True)
     looks = ((BLUE, "o", "-"), (VERMILION, "s", "--"), (GREEN, "^", "-."))
-    for ax, shares, label in zip(axes, (valid, distinct), ("grammatical", "grammatical and different"), strict=True):
+    for ax, shares, label in zip(axes, (valid, distinct), ("grammatical", "different, among right ones"), strict=True):
         for (name, values), (colour, marker, dash) in zip(shares.items(), looks, strict=False):
             mean, spread = values.mean(0), values.std(0)
             ax.errorbar(temperatures, mean, yerr=spread, color=colour, marker=marker, linestyle=dash, label=name)
@@ -100,21 +100,22 @@ def patches(images: Tensor, size: int) -> Figure:
     return fig
 
 
-def by_pictures(results: Mapping[str, Tensor], n: Sequence[int], chance: float = 0.1) -> Figure:
-    """Share of right answers against the number of pictures to learn from.
+def by_pictures(results: Mapping[str, Tensor], given: Sequence[str], chance: float = 0.1) -> Figure:
+    """Share of right answers, by the pictures that there were to learn from.
 
     Args:
-        results: model -> accuracies (seed, number of pictures).
-        n: how many pictures there were.
+        results: model -> accuracies (seed, pictures).
+        given: what pictures there were, in words.
         chance: what guessing gets.
     """
     fig, ax = plt.subplots(figsize=(WIDTH, 3.2))
     ax.axhline(chance, color=GREY, linewidth=1, linestyle=":")
-    ax.text(n[-1], chance + 0.02, "guessing", color=GREY, fontsize=9, ha="right")
+    ax.text(len(given) - 1, chance + 0.02, "guessing", color=GREY, fontsize=9, ha="right")
     for name, right in results.items():
         colour, marker, dash = LOOKS[name]
-        ax.errorbar(n, right.mean(0), yerr=right.std(0), color=colour, marker=marker, linestyle=dash, label=name)
-    powers(ax, n, stretch=1.25)
+        x, mean, spread = range(len(given)), right.mean(0), right.std(0)
+        ax.errorbar(x, mean, yerr=spread, color=colour, marker=marker, linestyle=dash, label=name)
+    ax.set_xticks(range(len(given)), list(given))
     ax.set(xlabel="pictures to learn from", ylabel="right on fresh pictures", ylim=(0, 1.05))
     ax.set_title("How much does an assumption save?")
     ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))

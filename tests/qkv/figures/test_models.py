@@ -26,7 +26,7 @@ TWO = {"plain": torch.rand(3, 2), "top-p 0.95": torch.rand(3, 2)}
         lambda: draw.surprises({"1-gram": torch.tensor([2.9]), "GPT": torch.tensor([0.9, 0.91])}, 0.88),
         lambda: draw.written(TWO, TWO, [0.4, 1.0]),
         lambda: draw.patches(torch.rand(2, 6, 6), 2),
-        lambda: draw.by_pictures({"CNN": torch.rand(3, 2), "ViT": torch.rand(3, 2)}, [100, 1000]),
+        lambda: draw.by_pictures({"CNN": torch.rand(3, 2), "ViT": torch.rand(3, 2)}, ["100", "1,000"]),
         lambda: draw.tuned({"rank 1": torch.rand(3)}, {"rank 1": torch.rand(3)}, 0.88),
     ],
 )
