@@ -76,22 +76,44 @@ def looks(model: nn.Module, ids: Tensor, rotate: Callable[[Tensor, Tensor], Tens
         ids: texts (text, position).
         rotate: turns queries and keys by their positions, as in the model.
     """
+    return through(model, ids, rotate)[2]
+
+
+@torch.no_grad()
+def through(
+    model: nn.Module,
+    ids: Tensor,
+    rotate: Callable[[Tensor, Tensor], Tensor],
+    change: Callable[[int, Tensor], Tensor] | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Read texts part by part: logits (text, position, word), what every head says (layer, text, head, position,
+    d_head) and where it looks (layer, text, head, query, key).
+
+    Args:
+        model: parts and parameters as `TinyGPT` names them, ours or a student's.
+        ids: texts (text, position).
+        rotate: turns queries and keys by their positions, as in the model.
+        change: change(layer, heads) gives what is heard in place of what the heads of a layer say (text, head,
+            position, d_head), before `out_proj` mixes them.
+    """
     positions = torch.arange(ids.shape[1], device=ids.device)
     mask = positions[:, None] >= positions
-    found = []
-    with torch.no_grad():
-        x = model.tokens(ids)  # type: ignore[operator]
-        for layer in model.layers:  # type: ignore[union-attr]
-            attention, y = layer["attention"], layer["norm1"](x)
-            q, k = (
-                rotate(part(y).unflatten(-1, (attention.n_heads, -1)).transpose(1, 2), positions)
-                for part in (attention.q_proj, attention.k_proj)
-            )
-            scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
-            found.append(scores.masked_fill(~mask, -math.inf).softmax(dim=-1))
-            x = x + attention(y, mask)
-            x = x + layer["feed_forward"](layer["norm2"](x))
-    return torch.stack(found)
+    said, found = [], []
+    x = model.tokens(ids)  # type: ignore[operator]
+    for i, layer in enumerate(model.layers):  # type: ignore[arg-type]
+        attention, y = layer["attention"], layer["norm1"](x)
+        q, k, v = (
+            part(y).unflatten(-1, (attention.n_heads, -1)).transpose(1, 2)
+            for part in (attention.q_proj, attention.k_proj, attention.v_proj)
+        )
+        scores = rotate(q, positions) @ rotate(k, positions).transpose(-2, -1) / math.sqrt(q.shape[-1])
+        weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)
+        heads = weights @ v if change is None else change(i, weights @ v)
+        x = x + attention.out_proj(heads.transpose(1, 2).flatten(2))
+        x = x + layer["feed_forward"](layer["norm2"](x))
+        said.append(heads)
+        found.append(weights)
+    return model.out(model.norm(x)), torch.stack(said), torch.stack(found)  # type: ignore[operator]
 
 
 def heads_found(behind: Tensor, before: Tensor, memory: Tensor, whole: float) -> Figure:
