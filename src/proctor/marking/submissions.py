@@ -40,6 +40,14 @@ class File:
         return suffix(self.name)
 
 
+@dataclass
+class Room:
+    """How much of a student's work may still be read."""
+
+    bytes: int
+    files: int
+
+
 @dataclass(frozen=True)
 class Submission:
     """The submission of one student: folders and files, not read yet."""
@@ -56,15 +64,16 @@ class Submission:
             ((name, path) for place in self.places for name, path in walk(place, unread)),
             key=lambda pair: in_order(pair[0]),
         )
-        files, left_out, bytes_left = [], [], MOST_BYTES
+        files, left_out, room = [], [], Room(MOST_BYTES, MOST_FILES)
         for name, path in found[:MOST_FILES]:
-            file = read_if_it_fits(name, path, bytes_left)
+            file = read_if_it_fits(name, path, room.bytes)
             if file is None:
                 left_out.append(name)
-                continue
-            inside = members(file, bytes_left) if file.suffix == ".zip" and not file.problem else [file]
-            files += inside
-            bytes_left -= sum(len(one.content) for one in inside)
+            elif file.suffix == ".zip" and not file.problem:
+                files += members(file, room)
+            else:
+                files.append(file)
+                room.bytes -= len(file.content)
         if left_out:
             problem = f"{joined_names(left_out)} {'was' if len(left_out) == 1 else 'were'} not read"
             problem += f": the files of one student may have {MOST_BYTES // MB} MB together."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import random
 import zipfile
 from pathlib import Path
 
@@ -50,3 +52,55 @@ def test_what_is_no_archive(tmp_path: Path) -> None:
     assert Submission("eve", (path,)).load()[0].problem == "eve.zip is not a zip file that can be read."
     path = archive(tmp_path / "bob.zip", notes_txt="no code")
     assert Submission("bob", (path,)).load()[0].problem == "There is no notebook and no .py file in bob.zip."
+
+
+def test_whatever_a_reader_raises_is_a_sentence_to_its_author(tmp_path: Path) -> None:
+    """Damaged data of every method, and a member without a name: the grading of a class once ended with each."""
+    draw = random.Random(0)
+    for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+        whole = io.BytesIO()
+        with zipfile.ZipFile(whole, "w", method) as made:
+            made.writestr("a.py", "a = 1\n" * 50)
+            made.writestr(zipfile.ZipInfo(""), "nameless")
+        for _ in range(300):
+            content = bytearray(whole.getvalue())
+            for _ in range(draw.randint(1, 4)):
+                content[draw.randrange(len(content))] = draw.randrange(256)
+            (tmp_path / "eve.zip").write_bytes(content)
+            files = Submission("eve", (tmp_path / "eve.zip",)).load()
+            assert files
+            assert all(file.content or file.problem for file in files)
+
+
+def test_what_is_unpacked_counts_even_if_it_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(submissions, "MOST_BYTES", 30_000)
+    unpacked = []
+    read = zipfile.ZipExtFile.read
+    monkeypatch.setattr(zipfile.ZipExtFile, "read", lambda *a: unpacked.append(len(got := read(*a))) or got)
+    for name in ("a", "b"):
+        archive(tmp_path / f"{name}.zip", **{f"{name}{i}_py": "x" * 20_000 for i in range(40)})
+    files = Submission("eve", (tmp_path / "a.zip", tmp_path / "b.zip")).load()
+    assert sum(unpacked) <= 30_000
+    assert sum(bool(file.content) for file in files) == 1
+
+
+def test_the_files_of_one_student_are_bounded_over_all_archives(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        archive(tmp_path / f"{name}.zip", **{f"{name}{i}_py": "x = 1" for i in range(150)})
+    files = Submission("eve", (tmp_path / "a.zip", tmp_path / "b.zip")).load()
+    assert sum(bool(file.content) for file in files) == submissions.MOST_FILES
+    assert files[-1].problem == "There are 150 files in b.zip; the first 50 were read."
+
+
+def test_an_archive_of_countless_entries_is_not_opened(tmp_path: Path) -> None:
+    path = tmp_path / "eve.zip"
+    with zipfile.ZipFile(path, "w") as made:
+        for i in range(10_001):
+            made.writestr(f"{i}.txt", "")
+    assert Submission("eve", (path,)).load()[0].problem == "eve.zip was not read: it has more than 10,000 entries."
+
+
+def test_a_name_that_no_system_stores_is_cut(tmp_path: Path) -> None:
+    (file,) = Submission("eve", (archive(tmp_path / "eve.zip", **{f"{'n' * 60_000}_py": "a = 1"}),)).load()
+    assert len(file.name) == 141
+    assert file.name.endswith("nnn.py")
