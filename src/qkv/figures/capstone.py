@@ -1,4 +1,5 @@
-"""What chapter 17 draws: when a tiny GPT learns, which of its heads remembers, and the model at work in the page."""
+"""What chapter 17 draws: when a tiny GPT learns, which of its heads remember, and the model at work in the page; and
+how the chapter reads the model part by part."""
 
 from __future__ import annotations
 
@@ -76,40 +77,62 @@ def looks(model: nn.Module, ids: Tensor, rotate: Callable[[Tensor, Tensor], Tens
         ids: texts (text, position).
         rotate: turns queries and keys by their positions, as in the model.
     """
+    return through(model, ids, rotate)[2]
+
+
+@torch.no_grad()
+def through(
+    model: nn.Module,
+    ids: Tensor,
+    rotate: Callable[[Tensor, Tensor], Tensor],
+    change: Callable[[int, Tensor], Tensor] | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Read texts part by part: logits (text, position, word), what every head says (layer, text, head, position,
+    d_head) and where it looks (layer, text, head, query, key).
+
+    Args:
+        model: parts and parameters as `TinyGPT` names them, ours or a student's.
+        ids: texts (text, position).
+        rotate: turns queries and keys by their positions, as in the model.
+        change: change(layer, heads) gives what is heard in place of what the heads of a layer say (text, head,
+            position, d_head), before `out_proj` mixes them.
+    """
     positions = torch.arange(ids.shape[1], device=ids.device)
     mask = positions[:, None] >= positions
-    found = []
-    with torch.no_grad():
-        x = model.tokens(ids)  # type: ignore[operator]
-        for layer in model.layers:  # type: ignore[union-attr]
-            attention, y = layer["attention"], layer["norm1"](x)
-            q, k = (
-                rotate(part(y).unflatten(-1, (attention.n_heads, -1)).transpose(1, 2), positions)
-                for part in (attention.q_proj, attention.k_proj)
-            )
-            scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
-            found.append(scores.masked_fill(~mask, -math.inf).softmax(dim=-1))
-            x = x + attention(y, mask)
-            x = x + layer["feed_forward"](layer["norm2"](x))
-    return torch.stack(found)
+    said, found = [], []
+    x = model.tokens(ids)  # type: ignore[operator]
+    for i, layer in enumerate(model.layers):  # type: ignore[arg-type]
+        attention, y = layer["attention"], layer["norm1"](x)
+        q, k, v = (
+            part(y).unflatten(-1, (attention.n_heads, -1)).transpose(1, 2)
+            for part in (attention.q_proj, attention.k_proj, attention.v_proj)
+        )
+        scores = rotate(q, positions) @ rotate(k, positions).transpose(-2, -1) / math.sqrt(q.shape[-1])
+        weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)
+        heads = weights @ v if change is None else change(i, weights @ v)
+        x = x + attention.out_proj(heads.transpose(1, 2).flatten(2))
+        x = x + layer["feed_forward"](layer["norm2"](x))
+        said.append(heads)
+        found.append(weights)
+    return model.out(model.norm(x)), torch.stack(said), torch.stack(found)  # type: ignore[operator]
 
 
-def heads_found(behind: Tensor, before: Tensor, memory: Tensor, whole: float) -> Figure:
+def heads_found(after: Tensor, before: Tensor, memory: Tensor, whole: float) -> Figure:
     """What each head looks at, and what is left of the memory without it.
 
     Args:
-        behind: weight on what came behind an earlier occurrence of the same word (layer, head).
+        after: weight on what came after an earlier occurrence of the same word (layer, head).
         before: weight on the word before (layer, head).
         memory: share remembered without this head (layer, head).
         whole: share remembered by the whole model.
     """
-    layers, heads = behind.shape
+    layers, heads = after.shape
     names = [f"{layer + 1}.{head + 1}" for layer in range(layers) for head in range(heads)]
     fig, (left, right) = plt.subplots(1, 2, figsize=(WIDTH, 3.1), sharey=False)
     at = range(len(names))
     left.bar([i - 0.2 for i in at], before.flatten().tolist(), width=0.38, color=BLUE, label="the word before")
-    label = "what came behind the same word"
-    left.bar([i + 0.2 for i in at], behind.flatten().tolist(), width=0.38, color=VERMILION, label=label, hatch="//")
+    label = "what came after the same word"
+    left.bar([i + 0.2 for i in at], after.flatten().tolist(), width=0.38, color=VERMILION, label=label, hatch="//")
     left.set(ylim=(0, 1.05), xlabel="layer.head")
     left.set_title("weight on …", fontweight="normal", fontsize=10.5)
     right.bar(at, memory.flatten().tolist(), width=0.6, color=GREY)
@@ -121,6 +144,30 @@ def heads_found(behind: Tensor, before: Tensor, memory: Tensor, whole: float) ->
         ax.grid(visible=False, axis="x")
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)
     headline(fig, "Which heads remember?")
+    return fig
+
+
+def three_answers(weight: Sequence[float], moved: Sequence[float], lost: Sequence[float]) -> Figure:
+    """For each head of one layer: its weight on the answer, how far the answer moves with it, what is lost without it.
+
+    Args:
+        weight: share of its weight that lies on the answer, for each head.
+        moved: share of the way that the answer goes when this head alone says what it would say elsewhere.
+        lost: share of the memory that is lost when it is silenced.
+    """
+    fig, ax = plt.subplots(figsize=(WIDTH, 3.0))
+    bars = (
+        (weight, "weight on the answer", BLUE, ""),
+        (moved, "the answer moves with it", VERMILION, "//"),
+        (lost, "memory lost without it", GREY, ".."),
+    )
+    for i, (heights, label, colour, hatch) in enumerate(bars):
+        at = [head + 0.27 * (i - 1) for head in range(len(heights))]
+        ax.bar(at, heights, width=0.25, color=colour, label=label, hatch=hatch)
+    ax.set_xticks(range(len(weight)), [f"2.{head + 1}" for head in range(len(weight))])
+    ax.set(title="What does a head of the second layer do?", xlabel="layer.head", ylabel="share", ylim=(0, 1.05))
+    ax.grid(visible=False, axis="x")
+    fig.legend(loc="outside lower center", ncols=3)
     return fig
 
 

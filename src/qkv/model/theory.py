@@ -1,7 +1,8 @@
 """Theory: what attention and a feed-forward network can compute, shown by weights that are written by hand.
 
-McCulloch and Pitts 1943 (a unit for each case); Hahn 2020 (hard attention); Weiss et al. 2021 (RASP, and brackets in
-it); Olsson et al. 2022 (induction heads); Dong et al. 2021 (rank collapse). Shapes: see model/__init__.py.
+McCulloch and Pitts 1943 (a unit for each case); Hao et al. 2022 (averaging hard attention; Hahn 2020 has the unique
+kind, in which ties do not share); Weiss et al. 2021 (RASP, and brackets in it); Olsson et al. 2022 (induction heads);
+Dong et al. 2021 (rank collapse). Shapes: see model/__init__.py.
 """
 
 from __future__ import annotations

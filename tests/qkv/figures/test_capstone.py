@@ -74,6 +74,34 @@ def test_looks_are_the_weights_by_which_the_model_attends() -> None:
     assert torch.allclose(weights[1] @ v, mixed, atol=1e-5)
 
 
+def test_part_by_part_the_model_says_what_it_says_as_a_whole() -> None:
+    model, ids = small(), torch.randint(27, (4, 7), generator=torch.Generator().manual_seed(1))
+    logits, said, _ = draw.through(model, ids, rotate)
+    with torch.no_grad():
+        assert torch.allclose(logits, model(ids), atol=1e-5)
+    assert said.shape == (2, 4, 3, 7, 4)
+
+
+def test_what_a_head_says_can_be_replaced() -> None:
+    model, ids = small(), torch.randint(27, (4, 7), generator=torch.Generator().manual_seed(1))
+
+    def silent(layer: int, heads: Tensor) -> Tensor:
+        keep = torch.tensor([1.0, 0.0 if layer == 1 else 1.0, 1.0])
+        return heads * keep[:, None, None]
+
+    logits, said, _ = draw.through(model, ids, rotate, silent)
+    assert said[1][:, 1].abs().max() == 0 < said[0][:, 1].abs().max()
+    attention: Any = model.layers[1]["attention"]  # type: ignore[index]
+    with torch.no_grad():
+        attention.out_proj.weight[:, 4:8] = 0  # the columns of that head
+        assert torch.allclose(logits, model(ids), atol=1e-5)
+
+
+def test_each_head_has_three_bars() -> None:
+    fig = draw.three_answers([0.9, 0.8], [0.5, 0.1], [0.0, 0.2])
+    assert [len(ax.patches) for ax in fig.axes] == [6]
+
+
 def test_there_is_a_still_picture() -> None:
     assert draw.still_keeper(TEXT).axes
 
