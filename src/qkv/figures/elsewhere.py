@@ -143,7 +143,7 @@ def price_split(x: Tensor, cut: int = 112, horizon: int = 3) -> Interactive:
         still=still_split(x, cut, horizon),
         alt="A price over time with a line at which the test begins. Below it every window is a thin bar for what it "
         "reads and a thick end for what it predicts. Windows that predict values before the line are to learn from, "
-        "those that predict values behind it are for the test, and the few that predict both are in neither.",
+        "those that predict values after it are for the test, and the few that predict both are in neither.",
         data={"x": prices, "context": CONTEXT, "leaked": LEAKED},
     )
 

@@ -1,8 +1,9 @@
-"""DNA with two motifs, of which one comes first: the same short words in either order.
+"""DNA with a pair of motifs that stand beside each other, in either order, and one more motif that stands alone.
 
-Both stand in every text, once each where they were put, among bases drawn at random. They keep away from the ends and
-from each other, so that each word of up to six bases is as likely in one kind of text as in the other. Only where the
-motifs stand tells the two kinds apart.
+GATA and ETS stand side by side, and elsewhere in the text there is a second GATA. All three are put where they are by
+chance, among bases drawn at random. They keep away from the ends and from each other, so that each word of up to six
+bases is as likely in one kind of text as in the other. Nor does it help to know where each motif stands, one by one:
+which of the two GATA counts is decided by where ETS is.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from torch import Tensor
 
 BASES = "ACGTN"  # their ids are 0 1 2 3 4; N is unknown
 GATA, ETS = "AGATAA", "GAGGAA"  # what two families of transcription factors bind
-LENGTH, EDGE, GAP = 40, 5, 6  # of a text; bases at both ends, and in the middle, that no motif touches
+LENGTH, EDGE = 81, 5  # of a text; bases at both ends that no motif touches
+GAP, APART = 8, 12  # bases within the pair; at least as many between the pair and the GATA that is alone
 
 
 def ids_of(text: str) -> Tensor:
@@ -25,26 +27,30 @@ def text_of(ids: Tensor) -> str:
     return "".join(BASES[number] for number in ids.tolist())
 
 
-def two_motifs(n: int, generator: torch.Generator, ets: str = ETS) -> tuple[Tensor, Tensor]:
-    """Draw n texts with both motifs.
+def two_motifs(n: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Draw n texts with a pair of GATA and ETS, and another GATA farther away.
 
     Args:
         n: number of texts.
         generator: the only source of chance.
-        ets: how the motif of ETS is spelled, six bases.
 
     Returns:
-        texts (n, 40), int64, and for each whether GATA comes first (n,), int64, 0 or 1.
+        texts (n, 81), int64, and for each whether GATA comes first in the pair (n,), int64, 0 or 1.
     """
     texts = torch.randint(4, (n, LENGTH), generator=generator)
     gata_first = torch.randint(2, (n,), generator=generator)
-    size, half = len(GATA), LENGTH // 2
-    room = half - GAP // 2 - size - EDGE + 1  # how many places the first of them may start at
-    first = EDGE + torch.randint(room, (n,), generator=generator)
-    second = half + GAP // 2 + torch.randint(room, (n,), generator=generator)
+    pair_first = torch.randint(2, (n,), generator=generator)  # or the GATA that is alone
+    size = len(GATA)
+    pair = 2 * size + GAP
+    free = LENGTH - 2 * EDGE - pair - APART - size  # bases to be divided among before, between and after
+    before, until = torch.randint(free + 1, (2, n), generator=generator).sort(dim=0).values
+    left = EDGE + before + (1 - pair_first) * (size + APART + until - before)  # where the pair begins
+    alone = EDGE + before + pair_first * (pair + APART + until - before)
+    near, far = left, left + size + GAP
     for motif, starts in (
-        (GATA, torch.where(gata_first == 1, first, second)),
-        (ets, torch.where(gata_first == 1, second, first)),
+        (GATA, torch.where(gata_first == 1, near, far)),
+        (ETS, torch.where(gata_first == 1, far, near)),
+        (GATA, alone),
     ):
         places = starts[:, None] + torch.arange(size)
         texts.scatter_(1, places, ids_of(motif).expand(n, size))
