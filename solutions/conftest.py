@@ -17,6 +17,7 @@ import pytest
 
 from qkv.authoring.build.claims import Claim
 from qkv.authoring.build.measured import PICTURES, comparable
+from qkv.authoring.build.printed import Printed
 from qkv.authoring.write import rotation
 from qkv.notebook import machine
 
@@ -39,7 +40,7 @@ class Cell(nbval.plugin.IPyNbCell):
 
     def runtest(self):
         super().runtest()
-        printed = "".join(output.text for output in self.test_outputs if output.output_type == "stream")
+        printed = Printed.by(self.test_outputs)
         for name, asserted in self.cell.metadata.get("asserts", {}).items():
             if contradiction := Claim(name, asserted=tuple(asserted)).contradiction(printed):
                 self.raise_cell_error("A claim does not come out as the book says", contradiction)

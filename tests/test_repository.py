@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from fnmatch import fnmatch
 from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,15 @@ LOCK = (ROOT / "requirements.lock").read_text("utf-8").splitlines()
 def tracked() -> list[Path]:
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     return [path for name in listed.split("\0") if name and (path := ROOT / name).is_file()]
+
+
+def test_no_folder_of_tests_is_passed_over(request: pytest.FixtureRequest) -> None:
+    """pytest leaves folders out by their names, without a word."""
+    ignored = request.config.getini("norecursedirs")
+    folders = {
+        parent for path in tracked() for parent in path.relative_to(ROOT).parents if path.name.startswith("test_")
+    }
+    assert [str(folder) for folder in folders if any(fnmatch(folder.name, pattern) for pattern in ignored)] == []
 
 
 def texts() -> list[tuple[Path, str]]:

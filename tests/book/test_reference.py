@@ -11,7 +11,7 @@ import pytest
 from bs4 import BeautifulSoup, Tag
 
 from qkv.authoring.build.bibliography import citations
-from qkv.authoring.build.claims import VALUE
+from qkv.authoring.build.printed import VALUE
 from qkv.authoring.publish.ledger import gaps
 from qkv.course import Course
 
@@ -64,7 +64,7 @@ def test_the_ledger_says_what_the_cells_say(html: Path, ledger: BeautifulSoup) -
         box = target if "claim" in (target.get("class") or []) else target.find_next(class_="claim")
         assert isinstance(box, Tag)
         assert text(entry.select_one(".says")) == text(
-            box.select_one("p:not(.admonition-title):not(.verdict):not(.measured-on)")
+            box.select_one("p:not(.admonition-title):not(.verdict):not(.measured-on):not(.control)")
         )
         assert f"Verdict: {text(entry.select_one('.verdict'))}" == text(box.select_one(".verdict"))
         assert set(entry["class"]) & set(KINDS) == set(box["class"]) & set(KINDS)

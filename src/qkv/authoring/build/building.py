@@ -12,6 +12,7 @@ import nbformat
 from qkv.authoring.build.chapter import Code, Part, Task, read_chapter
 from qkv.authoring.build.editions import solved_edition, student_edition
 from qkv.authoring.build.fingerprint import meaning_of_cells, of_measures, of_outputs
+from qkv.authoring.build.prose_numbers import unread, with_numbers
 from qkv.authoring.build.run import made_here, run_solved_edition, tidy_outputs
 from qkv.authoring.build.second_seeds import contradictions, run_again
 from qkv.authoring.publish.ledger import measured_claims
@@ -79,7 +80,6 @@ def build_editions(
 
 def _build(chapter: Chapter, course: Course, check: bool, force: bool, say: Callable[[str], None]) -> int:
     parts = read_chapter(chapter, course)
-    student = student_edition(course, chapter, parts)
     solved = solved_edition(course, chapter, parts)
     solved.metadata["qkv"] = {
         "inputs": of_outputs(chapter, solved, [part.facts.card for part in parts if isinstance(part, Task)]),
@@ -88,30 +88,41 @@ def _build(chapter: Chapter, course: Course, check: bool, force: bool, say: Call
     }
     stored = _stored(chapter.solved)
     must_run = force or stored is None or not _same_run(solved, stored)
+    if check and must_run:
+        why = "is missing" if stored is None else "was run with other code than today's"
+        say(f"  stale    {_name(chapter.solved, chapter)} {why}")
+        return 1
+    seconds = None
     if stored is not None and not must_run:
         carry_outputs(stored, solved)
         solved.metadata["qkv"]["made"] = stored.metadata["qkv"]["made"]
-    if check:
-        stale = [] if _is(chapter.student, student) else [(chapter.student, "differs from what its source gives")]
-        if must_run:
-            stale.append((chapter.solved, "is missing" if stored is None else "was run with other code than today's"))
-        elif not _is(chapter.solved, solved):
-            stale.append((chapter.solved, "differs from what its source gives"))
-        for path, why in stale:
-            say(f"  stale    {path.relative_to(chapter.root).as_posix()} {why}")
-        return len(stale)
-    if not _is(chapter.student, student):
-        _keep_work(chapter, say)
-    _write(chapter.student, student, chapter, say)
-    seconds = None
-    if must_run:
+    else:
         started = time.monotonic()
         run_solved_edition(solved, chapter)
         solved.metadata["qkv"]["made"] = made_here()
         seconds = time.monotonic() - started
+    ran = solved
+    try:
+        filled = with_numbers(chapter, parts, ran)
+    except AuthoringError:
+        if seconds is not None:  # the run is not lost for a slip of the pen
+            _write(chapter.solved, ran, chapter, say, seconds)
+        raise
+    student, solved = student_edition(course, chapter, filled), solved_edition(course, chapter, filled)
+    carry_outputs(ran, solved)
+    solved.metadata["qkv"] = ran.metadata["qkv"]
+    editions = {chapter.student: student, chapter.solved: solved}
+    if check:
+        stale = [path for path, edition in editions.items() if not _is(path, edition)]
+        for path in stale:
+            say(f"  stale    {_name(path, chapter)} differs from what its source gives")
+        return len(stale)
+    if not _is(chapter.student, student):
+        _keep_work(chapter, say)
+    _write(chapter.student, student, chapter, say)
     _write(chapter.solved, solved, chapter, say, seconds)
     measured_claims(chapter, parts, solved)  # a claim without its printed number fails now, not when the book is built
-    for note in too_wide(parts, solved):
+    for note in [*too_wide(parts, solved), *without_evidence(parts)]:
         say(f"  note     {chapter.where()}: {note}")
     for line in scaffold_left(chapter):
         say(f"  note     {line}")
@@ -159,6 +170,14 @@ def too_wide(parts: list[Part], solved: nbformat.NotebookNode) -> list[str]:
     return notes + ([f"printed lines are wider than the page ({COLUMN}): {printed[0]!r}"] if printed else [])
 
 
+def without_evidence(parts: list[Part]) -> list[str]:
+    """Claims that name nothing that could have overturned them, and numbers in prose that no output has."""
+    claims = [claim.id for part in parts if isinstance(part, Code) for claim in part.claims if claim.needs_control]
+    numbers = [f"{number} (line {line})" for line, number in unread(parts)]
+    notes = [f"claims without a line `# control: …` that reads a number: {', '.join(claims)}"] if claims else []
+    return notes + ([f"numbers in prose that come from no cell: {', '.join(numbers)}"] if numbers else [])
+
+
 def carry_outputs(stored: nbformat.NotebookNode, notebook: nbformat.NotebookNode) -> None:
     """Copy outputs from a stored run of the very same code cells."""
     tidy_outputs(stored)
@@ -197,6 +216,10 @@ def _stored(path: Path) -> nbformat.NotebookNode | None:
         return None
 
 
+def _name(path: Path, chapter: Chapter) -> str:
+    return path.relative_to(chapter.root).as_posix()
+
+
 def _text(notebook: nbformat.NotebookNode) -> str:
     nbformat.validate(notebook)
     text: str = nbformat.writes(notebook)
@@ -214,7 +237,7 @@ def _write(
     say: Callable[[str], None],
     seconds: float | None = None,
 ) -> None:
-    name = path.relative_to(chapter.root).as_posix()
+    name = _name(path, chapter)
     if _is(path, notebook):
         say(f"  fresh    {name}")
         return

@@ -17,6 +17,7 @@ from typing import Any
 import nbformat
 
 from qkv.authoring.build.claims import Claim
+from qkv.authoring.build.printed import Printed
 from qkv.authoring.build.run import execute
 from qkv.course import Chapter, Course
 
@@ -37,7 +38,7 @@ def run_again(course: Course, chapter: Chapter, force: bool, say: Callable[[str]
     started = time.monotonic()
     again = copy.deepcopy(solved)
     execute(again, chapter, QKV_SEEDS="1")
-    printed = {claim.id: text.splitlines() for claim, text in _claims(again)}
+    printed = {claim.id: shown.text.splitlines() for claim, shown in _claims(again)}
     everything = _stored(course) | {chapter.stem: {"measures": measures, "printed": printed}}
     text = json.dumps(dict(sorted(everything.items())), ensure_ascii=False, indent=1)
     path.write_text(text + "\n", encoding="utf-8", newline="\n")
@@ -60,18 +61,18 @@ def contradictions(course: Course, chapter: Chapter) -> list[str]:
             found.append(f"claim {claim.id} had its second verdict with other code than today's. Run: {refresh}")
         else:
             try:
-                why = claim.contradiction("\n".join(stored["printed"][claim.id]))
+                why = claim.contradiction(Printed("\n".join(stored["printed"][claim.id])))
             except ValueError as error:
-                why = str(error)
+                why = f"claim {claim.id}: {error}"
             if why:
                 found.append(f"under the second seeds, {why}")
     return found
 
 
-def _claims(notebook: nbformat.NotebookNode) -> Iterator[tuple[Claim, str]]:
+def _claims(notebook: nbformat.NotebookNode) -> Iterator[tuple[Claim, Printed]]:
     """The claims of a solved edition that assert something, and what their cells have printed."""
     for cell in notebook.cells:
-        printed = "".join(output.text for output in cell.get("outputs", ()) if output.output_type == "stream")
+        printed = Printed.by(cell.get("outputs", ()))
         for name, asserted in cell.metadata.get("asserts", {}).items():
             yield Claim(name, asserted=tuple(asserted)), printed
 

@@ -18,6 +18,7 @@ import nbformat
 
 from qkv.authoring.build.chapter import Code, Part, Prose, read_chapter
 from qkv.authoring.build.claims import Claim
+from qkv.authoring.build.printed import Printed
 from qkv.authoring.publish.page import stored_facts
 from qkv.course import AuthoringError, Chapter, Course
 
@@ -38,6 +39,7 @@ class Entry:
 
     claim: Claim
     found: str
+    control: str  # what could have overturned it; Markdown as well
     chapter: int  # its number
     section: str  # in which the cell stands
 
@@ -48,7 +50,7 @@ class Entry:
 
 def measured_claims(chapter: Chapter, parts: list[Part], solved: nbformat.NotebookNode) -> list[Entry]:
     """The claims of one chapter in order, with the printed numbers of the solved edition."""
-    printed = {cell.source: _printed(cell) for cell in solved.cells if cell.cell_type == "code"}
+    printed = {cell.source: Printed.by(cell.outputs) for cell in solved.cells if cell.cell_type == "code"}
     found = []
     section = chapter.name
     for part in parts:
@@ -66,9 +68,10 @@ def measured_claims(chapter: Chapter, parts: list[Part], solved: nbformat.Notebo
                 raise AuthoringError(f"{where}: was not run as it stands now. Run it with: qkv build {chapter.stem}")
             try:
                 contradiction = claim.contradiction(printed[part.source])
-                found.append(Entry(claim, claim.found(printed[part.source]), chapter.number, section))
+                control = printed[part.source].fill(claim.control) if claim.control else ""
+                found.append(Entry(claim, claim.found(printed[part.source]), control, chapter.number, section))
             except ValueError as error:
-                raise AuthoringError(f"{where}: {error}") from None
+                raise AuthoringError(f"{where}: claim {claim.id}: {error}") from None
             if contradiction:
                 raise AuthoringError(f"{where}: {contradiction}. Mend the verdict, or what it rests on.")
     return found
@@ -204,6 +207,7 @@ def _group(chapter: Chapter, found: list[Entry], own: set[str], waiting: list[di
         claim = entry.claim
         below = [f"[{claim.verdict}]{{.verdict}}"]
         below += [f"Measured on: {claim.on}"] if claim.on else []
+        below += [f"Control: {entry.control}"] if entry.control else []
         below += [f"{entry.found} · {entry.link}" + (" · the book's own question" if claim.id in own else "")]
         rows.append(_entry(claim.kind, f"“{claim.says}”", *below))
     return "\n\n".join([*rows, *(_entry("to-come", f"“{claim['says']}”", "not measured yet") for claim in waiting)])
@@ -262,7 +266,3 @@ def _statements(course: Course) -> dict[int, str]:
     if list(found) != list(range(1, len(lines) + 1)):
         raise AuthoringError(f"{STATEMENTS}: its lines are numbered from 1, without a gap.")
     return found
-
-
-def _printed(cell: nbformat.NotebookNode) -> str:
-    return "\n".join(output.text for output in cell.outputs if output.output_type == "stream")

@@ -19,6 +19,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from qkv.authoring.build.chapter import Code, Prose, Task, read_chapter
 from qkv.authoring.build.editions import METADATA
 from qkv.authoring.build.measured import PHONE
+from qkv.authoring.build.printed import Printed
+from qkv.authoring.build.prose_numbers import with_numbers
 from qkv.authoring.publish.shorten_alts import shorten_alt
 from qkv.course import AuthoringError, Chapter, Course, Facts
 
@@ -47,16 +49,17 @@ def chapter_page(text: str, root: str, name: str) -> nbformat.NotebookNode:
         cells.append(cell)
         lines.append(line - 2)  # MyST-NB adds 2 to count from 1
 
-    def add_run(source: str, line: int, shown: str | None = None, **metadata: Any) -> None:
+    def add_run(source: str, line: int, shown: str | None = None, **metadata: Any) -> Printed:
         stored = runs.pop(0) if runs else None
         if stored is None or stored.source != source:
             raise _stale(chapter, f"the cell at line {line} was not run as it stands now")
         for output in stored.outputs:  # drawings for phones come later, as files: see phone_figures
             output.get("data", {}).pop(PHONE, None)
         add(new_code_cell(shorten_alt(shown or source), metadata=metadata, outputs=stored.outputs), line)
+        return Printed.by(stored.outputs)
 
     predicted = False  # the reader was asked, and has not seen the answer yet
-    for part in parts:
+    for part in with_numbers(chapter, parts, solved):
         if isinstance(part, Prose):
             predicted = predicted or PREDICT.search(part.text) is not None
             add(new_markdown_cell(part.text), part.line)
@@ -64,8 +67,10 @@ def chapter_page(text: str, root: str, name: str) -> nbformat.NotebookNode:
             add_run(part.source, part.line, **_folded("setup", "Show imports", "Hide imports"))
         elif isinstance(part, Code):
             answers = predicted and bool(runs and runs[0].outputs)
-            add_run(part.source, part.line, part.bare, **folding(part, answers))
-            boxes = [claim.box for claim in part.claims]  # below the result, so that no reader sees a verdict first
+            printed = add_run(part.source, part.line, part.bare, **folding(part, answers))
+            boxes = [
+                claim.box(printed) for claim in part.claims
+            ]  # below the result, so that no reader sees a verdict first
             if boxes and answers:
                 title = "The claim, and its verdict" if len(boxes) == 1 else "The claims, and their verdicts"
                 boxes = ["\n\n".join([f"::::::{{dropdown}} {title}", *boxes, "::::::"])]

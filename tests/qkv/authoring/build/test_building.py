@@ -170,7 +170,9 @@ def test_the_solved_edition_is_run_and_says_on_what(built: Course) -> None:
 
 
 def test_a_second_build_runs_nothing_and_changes_nothing(built: Course, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("qkv.authoring.build.building.run", lambda *_: pytest.fail("ran a fresh chapter"))
+    monkeypatch.setattr(
+        "qkv.authoring.build.building.run_solved_edition", lambda *_: pytest.fail("ran a fresh chapter")
+    )
     before = {path: path.read_bytes() for path in built.root.glob("*/*.ipynb")}
     code, said = run_build(built)
     assert code == 0
@@ -194,7 +196,9 @@ def test_a_build_elsewhere_that_runs_nothing_leaves_the_name_of_the_machine(buil
 
 
 def test_new_prose_does_not_run_the_chapter_again(built: Course, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("qkv.authoring.build.building.run", lambda *_: pytest.fail("ran for a change of prose"))
+    monkeypatch.setattr(
+        "qkv.authoring.build.building.run_solved_edition", lambda *_: pytest.fail("ran for a change of prose")
+    )
     edit(built, "What is a mean?", "What is an average?")
     code, said = run_build(built, check=True)
     assert code == 1
@@ -210,7 +214,7 @@ def test_new_prose_does_not_run_the_chapter_again(built: Course, monkeypatch: py
 def test_a_comment_or_a_docstring_does_not_run_the_chapter_again(
     built: Course, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("qkv.authoring.build.building.run", lambda *_: pytest.fail("ran for a comment"))
+    monkeypatch.setattr("qkv.authoring.build.building.run_solved_edition", lambda *_: pytest.fail("ran for a comment"))
     model = chapter(built).model
     text = model.read_text("utf-8").replace("# back again", "# and back").replace("The power mean of", "Average")
     model.write_text(text, "utf-8")
@@ -267,7 +271,9 @@ def test_a_students_work_is_never_overwritten(built: Course) -> None:
 
 def test_force_runs_again(built: Course, monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[str] = []
-    monkeypatch.setattr("qkv.authoring.build.building.run", lambda notebook, chapter: ran.append(chapter.stem))
+    monkeypatch.setattr(
+        "qkv.authoring.build.building.run_solved_edition", lambda notebook, chapter: ran.append(chapter.stem)
+    )
     run_build(built, "second", force=True)
     assert ran == ["second"]
 
@@ -288,6 +294,26 @@ def test_a_cell_that_fails_is_told_and_writes_nothing(tiny: Course) -> None:
     assert "failed   book/chapters/02_second.md: a cell failed." in said
     assert "ZeroDivisionError" in said
     assert not chapter(tiny, "second").solved.exists()
+
+
+def test_prose_has_the_numbers_of_the_cells(tiny: Course) -> None:
+    edit(tiny, "print(1 + 1)\n```", "print('sum', 1 + 1)\n```\n\nTogether they are {sum}, not 0.93.", "second")
+    code, said = run_build(tiny, "second")
+    assert code == 0, said
+    for path in (chapter(tiny, "second").student, chapter(tiny, "second").solved):
+        assert nbformat.read(path, as_version=4).cells[-1].source == "Together they are 2, not 0.93."
+    assert "note     book/chapters/02_second.md: numbers in prose that come from no cell: 0.93 (line" in said
+    assert run_build(tiny, "second", check=True)[0] == 0
+
+
+def test_a_slot_without_its_number_is_told_and_the_run_is_kept(tiny: Course, monkeypatch: pytest.MonkeyPatch) -> None:
+    edit(tiny, "print(1 + 1)\n```", "print('sum', 1 + 1)\n```\n\nTogether they are {total}.", "second")
+    code, said = run_build(tiny, "second")
+    assert code == 1
+    assert "in the text that begins there: the slot {total} names 'total', with which no line printed above" in said
+    monkeypatch.setattr("qkv.authoring.build.building.run_solved_edition", lambda *_: pytest.fail("ran again"))
+    edit(tiny, "{total}", "{sum}", "second")
+    assert run_build(tiny, "second")[0] == 0
 
 
 def test_lines_that_do_not_fit_the_page_are_told(tiny: Course) -> None:

@@ -7,10 +7,12 @@ import re
 import pytest
 
 from qkv.authoring.build.claims import Claim, take_claims, without_findings
+from qkv.authoring.build.printed import Printed
 
 CELL = """# claim: dot-is-direction
 # says: A large dot product means the same direction.
 # verdict: holds if all keys have the same length
+# control: with 64 components they disagree in {64 from 0 to 2}
 # measured: they disagree in {8 from 0 to 2}
 # assert: {8 from 0 to 2} > 0.4
 # assert: {64 from 0 to 2} > 0.4
@@ -21,14 +23,14 @@ x = 1
 # says: not here
 """
 
-PRINTED = """ d   lengths       disagree
+PRINTED = Printed(""" d   lengths       disagree
  8   from 0 to 2   0.51 ± 0.01
 64   from 0 to 2   0.49 ± 0.02
 d = 1: True, seeds [1, 2] at 3.5e-06, 12.5%
 d = 12: 1,024 of 2,048, are nan
 mask 1
 mask and more -inf
-"""
+""")
 
 
 def claim(*measured: str, verdict: str = "holds") -> Claim:
@@ -43,9 +45,24 @@ def test_claims_are_taken_from_the_head_of_their_cell() -> None:
     assert (second.id, second.kind, second.measured) == ("second", "holds", ())
     assert (first.asserted, second.asserted) == (("{8 from 0 to 2} > 0.4", "{64 from 0 to 2} > 0.4"), ())
     assert code == "x = 1\n# says: not here"
-    assert first.box.startswith("(claim-dot-is-direction)=\n:::::{admonition} Claim\n:class: claim holds-if\n")
-    assert "“A large dot product means the same direction.”" in first.box
-    assert "Verdict: holds if all keys have the same length" in first.box
+    assert first.box(PRINTED).startswith("(claim-dot-is-direction)=\n:::::{admonition} Claim\n:class: claim holds-if\n")
+    assert "“A large dot product means the same direction.”" in first.box(PRINTED)
+    assert "Verdict: holds if all keys have the same length" in first.box(PRINTED)
+    assert "{.control}\nControl: with 64 components they disagree in 0.49 ± 0.02" in first.box(PRINTED)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "control", "needs"),
+    [
+        ("holds", "", True),
+        ("wrong", "the same without a mask", True),  # its number is not read
+        ("wrong", "the same without a mask, {mask}", False),
+        ("holds as an identity", "", False),
+        ("wrong by definition", "", False),
+    ],
+)
+def test_a_verdict_that_an_experiment_decides_has_a_control(verdict: str, control: str, needs: bool) -> None:
+    assert Claim("an-id", "People say so.", verdict, control=control).needs_control == needs
 
 
 def test_a_cell_without_claims_stays_as_it_is() -> None:
@@ -72,7 +89,9 @@ def test_editions_show_what_people_say_and_not_what_was_found() -> None:
         ("holds; the gap closes", "holds"),
         ("holds if x", "holds-if"),
         ("holds only if x", "holds-if"),
-        ("holds here", "holds"),
+        ("holds here, at both rates", "holds-if"),
+        ("holds, at rank 4", "holds-if"),
+        ("holds within 3 %", "holds-if"),
         ("holds by definition", "defined"),
         ("wrong by definition; it is the output", "defined"),
         ("holds as an identity", "defined"),
@@ -120,9 +139,9 @@ def test_numbers_come_from_what_was_printed(measured: str, found: str) -> None:
 
 
 def test_without_a_word_the_first_line_with_a_number_is_quoted() -> None:
-    assert claim().found("heading\n\n  a   1.5\nb 2\n") == "`a 1.5`"
-    assert claim().found("no number\nat all") == "`no number`"
-    assert claim("one {a}", "two {b}").found("a 1\nb 2") == "one 1; two 2"
+    assert claim().found(Printed("heading\n\n  a   1.5\nb 2\n")) == "`a 1.5`"
+    assert claim().found(Printed("no number\nat all")) == "`no number`"
+    assert claim("one {a}", "two {b}").found(Printed("a 1\nb 2")) == "one 1; two 2"
 
 
 @pytest.mark.parametrize(
@@ -130,17 +149,17 @@ def test_without_a_word_the_first_line_with_a_number_is_quoted() -> None:
     [
         (
             "{nowhere}",
-            "`# measured:` names 'nowhere', with which no printed line begins. Name the beginning of one line: ",
+            "'nowhere' is asked for, with which no printed line begins. Name the beginning of one line: ",
         ),
-        ("d", "`# measured:` names 'd', with which 3 printed lines begin. Name the beginning of one line: "),
+        ("d", "'d' is asked for, with which 3 printed lines begin. Name the beginning of one line: "),
         ("{8 from 0 to 2 #2}", "no number 2 behind '8 from 0 to 2' in the printed line '8 from 0 to 2 0.51 ± 0.01'"),
     ],
 )
 def test_numbers_that_were_not_printed_are_missed(measured: str, message: str) -> None:
-    with pytest.raises(ValueError, match=f"^claim an-id: {re.escape(message)}"):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
         claim(measured).found(PRINTED)
-    with pytest.raises(ValueError, match="the cell of the claim an-id prints nothing that could be quoted"):
-        claim(measured).found("\n")
+    with pytest.raises(ValueError, match="its cell prints nothing that could be quoted"):
+        claim(measured).found(Printed("\n"))
 
 
 @pytest.mark.parametrize(
@@ -162,10 +181,13 @@ def test_an_assertion_is_asked_of_what_was_printed(assertion: str) -> None:
 
 
 def test_an_assertion_names_an_error() -> None:
-    assert Claim("a", asserted=('{it raises} == "ValueError"',)).contradiction("it raises ValueError, at once") is None
+    assert (
+        Claim("a", asserted=('{it raises} == "ValueError"',)).contradiction(Printed("it raises ValueError, at once"))
+        is None
+    )
 
 
 @pytest.mark.parametrize("assertion", ["{mask} >", "{mask}.real.nothing", "unknown > {mask}", "open({mask})"])
 def test_an_assertion_that_is_no_question_is_told(assertion: str) -> None:
-    with pytest.raises(ValueError, match=r"^claim a: `# assert: .*` is no question \("):
+    with pytest.raises(ValueError, match=r"^`# assert: .*` is no question \("):
         Claim("a", asserted=(assertion,)).contradiction(PRINTED)

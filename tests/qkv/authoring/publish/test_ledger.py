@@ -154,7 +154,7 @@ def test_a_number_that_is_not_printed_is_told_when_the_chapter_is_built(claimed:
     code, said = run(claimed)
     assert code == 1
     assert "02_second.md:" in said
-    assert "claim one-and-one: `# measured:` names 'product', with which no printed line begins." in said
+    assert "claim one-and-one: 'product' is asked for, with which no printed line begins." in said
 
 
 def test_a_verdict_that_the_number_contradicts_is_told_when_the_chapter_is_built(claimed: Course) -> None:
