@@ -199,13 +199,13 @@ def still_budget(layers: int = 32, d: int = 4096, heads: int = 32, n: int = 4096
     )
     fig, ax = plt.subplots(figsize=(WIDTH, 2.2))
     for row, (fixed, state, name, part, colour) in enumerate(bars):
-        ax.barh(row, state / 1e9, color=BLUE, alpha=0.75)
-        ax.barh(row, part / 1e9, left=state / 1e9, color=colour, alpha=0.75)
+        ax.barh(row, state / 1e9, 0.5, color=BLUE, alpha=0.75)
+        ax.barh(row, part / 1e9, 0.5, left=state / 1e9, color=colour, alpha=0.75)
         words = f"{fixed} {state / 1e9:.0f}, {name} {part / 1e9:.0f}"
-        ax.text(0, row - 0.46, words, va="bottom", fontsize=9.5)
+        ax.text(1, row - 0.28, words, va="bottom", fontsize=9.5)
     for card in (8, 24, 80):
         ax.axvline(card, color=INK, linewidth=0.9, linestyle=":")
-    ax.set(yticks=(0, 1), yticklabels=("to write", "to train"), xlabel="gigabytes", xlim=(0, 145), ylim=(1.6, -0.9))
+    ax.set(yticks=(0, 1), yticklabels=("to write", "to train"), xlabel="gigabytes", xlim=(0, 145), ylim=(1.5, -0.7))
     ax.grid(False)
     return fig
 
@@ -221,11 +221,13 @@ def roofline(points: Mapping[str, float], ridges: Mapping[str, float]) -> Figure
     low, high = min(points.values()) / 2, max(*points.values(), *ridges.values()) * 2
     for (machine, ridge), (colour, _, dash) in zip(ridges.items(), ORDER[: len(ridges)], strict=True):
         ax.plot([low, ridge, high], [low / ridge, 1, 1], color=colour, linestyle=dash, label=machine)
+        ax.plot(points.values(), [min(1, at / ridge) for at in points.values()], "o", color=colour)
     lowest = low / max(ridges.values())
-    for row, (name, intensity) in enumerate(sorted(points.items(), key=lambda point: point[1])):
+    for name, intensity in points.items():
         ax.axvline(intensity, color=GREY, linewidth=0.9, linestyle=":", zorder=0)
-        height = lowest * (3.5 if row % 2 else 1.3)  # neighbours stand on two lines
-        ax.text(intensity, height, f" {name}", rotation=90, va="bottom", ha="right", fontsize=8.5, color=INK)
+        share = min(1, intensity / min(ridges.values()))
+        height, side = (share / 1.3, "top") if share > 0.05 else (share * 1.5, "bottom")  # where there is room
+        ax.text(intensity, height, name, rotation=90, va=side, ha="right", fontsize=9, color=INK)
     ax.set(xscale="log", yscale="log", xlim=(low, high), ylim=(lowest, 1.6))
     ax.set(title="Who waits for memory?", xlabel="operations for each byte moved", ylabel="usable share of the arithmetic")
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))

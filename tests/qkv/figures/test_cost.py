@@ -50,10 +50,11 @@ def test_what_a_window_can_find_is_drawn_beside_what_was_found() -> None:
 
 def test_a_roof_rises_to_the_ratio_of_its_machine_and_is_flat_from_there() -> None:
     axis = draw.roofline({"prompt": 40.0, "token": 0.5}, {"small": 8.0, "large": 160.0}).axes[0]
-    for line, ridge in zip(axis.lines[:2], (8.0, 160.0), strict=True):
+    for line, dots, ridge in zip(axis.lines[:4:2], axis.lines[1:4:2], (8.0, 160.0), strict=True):
         assert list(line.get_xdata()) == [0.25, ridge, 320.0]
         assert list(line.get_ydata()) == [0.25 / ridge, 1, 1]
-    assert [line.get_xdata()[0] for line in axis.lines[2:]] == [0.5, 40.0]
+        assert list(dots.get_ydata()) == [min(1, 40 / ridge), 0.5 / ridge]
+    assert [text.get_text() for text in axis.texts] == ["prompt", "token"]
 
 
 def walk() -> Interactive:
