@@ -229,7 +229,9 @@ def roofline(points: Mapping[str, float], ridges: Mapping[str, float]) -> Figure
         height, side = (share / 1.3, "top") if share > 0.05 else (share * 1.5, "bottom")  # where there is room
         ax.text(intensity, height, name, rotation=90, va=side, ha="right", fontsize=9, color=INK)
     ax.set(xscale="log", yscale="log", xlim=(low, high), ylim=(lowest, 1.6))
-    ax.set(title="Who waits for memory?", xlabel="operations for each byte moved", ylabel="usable share of the arithmetic")
+    ax.set(
+        title="Who waits for memory?", xlabel="operations for each byte moved", ylabel="usable share of the arithmetic"
+    )
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
