@@ -167,8 +167,8 @@ def still_tiles(scores: Tensor, block: int, tiles: int) -> Figure:
 def memory_budget() -> Interactive:
     """Weights and cache, or weights, gradients, optimiser and stored maps, of a model whose sizes the reader sets.
 
-    Training counts 16 bytes a parameter, whatever the bits of a written number: a float32 weight, its gradient and Adam's
-    two moments, or weight and gradient in 16 bits with a float32 copy of the weight.
+    Training counts 16 bytes a parameter, whatever the bits of a written number: a float32 weight, its gradient and
+    Adam's two moments, or weight and gradient in 16 bits with a float32 copy of the weight.
     """
     return interactive(
         "Where does the memory go?",
