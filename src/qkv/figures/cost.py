@@ -1,4 +1,5 @@
-"""What chapter 11 draws: cost against length, what is still found, a walk over tiles, where the bytes of a model go."""
+"""What chapter 11 draws: cost against length, what is still found, a walk over tiles, who waits for memory, where the
+bytes of a model go."""
 
 from __future__ import annotations
 
@@ -19,6 +20,7 @@ from qkv.figures.style import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, SKY, VERMI
 # One look for each kind of attention in every figure: colour, marker, dash.
 LOOKS: dict[str, tuple[str, str, Any]] = {
     "full": (BLUE, "o", "-"),
+    "full, reused": (GREY, "d", "--"),
     "full, masked": (SKY, "X", (0, (3, 1, 1, 1))),
     "window": (VERMILION, "s", "--"),
     "dilated": (ORANGE, "D", "-."),
@@ -163,7 +165,11 @@ def still_tiles(scores: Tensor, block: int, tiles: int) -> Figure:
 
 
 def memory_budget() -> Interactive:
-    """Weights, cache and stored maps of a model whose sizes the reader sets, beside the memory of three cards."""
+    """Weights and cache, or weights, gradients, optimiser and stored maps, of a model whose sizes the reader sets.
+
+    Training counts 16 bytes a parameter, whatever the bits of a written number: a float32 weight, its gradient and
+    Adam's two moments, or weight and gradient in 16 bits with a float32 copy of the weight.
+    """
     return interactive(
         "Where does the memory go?",
         controls=[
@@ -178,23 +184,55 @@ def memory_budget() -> Interactive:
         draw="memory_budget.js",
         still=still_budget(),
         alt="Two stacked bars in gigabytes for 32 layers of width 4,096 with 32 heads and 4,096 positions in float16. "
-        "To write: weights 13, cache 2. To train with every map stored: weights 13, maps 34. Marks at 8, 24 and 80.",
+        "To write: weights 13, cache 2. To train with every map stored: weights, gradients and Adam 103, maps 34. "
+        "Marks at 8, 24 and 80.",
         data={"bytes": NUMBERS},
     )
 
 
 def still_budget(layers: int = 32, d: int = 4096, heads: int = 32, n: int = 4096, size: int = 2) -> Figure:
-    """The first state of the budget."""
-    weights, cache, maps = (
-        size * layers * count / 1e9 for count in (12 * d * d, 2 * n * d, heads * n * n)
-    )  # a group for each head
+    """The first state of the budget, with a group for each head."""
+    parameters = 12 * layers * d * d
+    bars = (
+        ("weights", size * parameters, "cache", size * 2 * layers * n * d, GREEN),
+        ("weights, gradients, Adam", 16 * parameters, "maps", size * layers * heads * n * n, VERMILION),
+    )
     fig, ax = plt.subplots(figsize=(WIDTH, 2.2))
-    for row, (name, part, colour) in enumerate((("cache", cache, GREEN), ("maps", maps, VERMILION))):
-        ax.barh(row, weights, color=BLUE, alpha=0.75)
-        ax.barh(row, part, left=weights, color=colour, alpha=0.75)
-        ax.text(weights + part + 0.6, row, f"weights {weights:.0f}, {name} {part:.1f}", va="center", fontsize=9.5)
-    for card in (8, 24):
+    for row, (fixed, state, name, part, colour) in enumerate(bars):
+        ax.barh(row, state / 1e9, 0.5, color=BLUE, alpha=0.75)
+        ax.barh(row, part / 1e9, 0.5, left=state / 1e9, color=colour, alpha=0.75)
+        words = f"{fixed} {state / 1e9:.0f}, {name} {part / 1e9:.0f}"
+        ax.text(1, row - 0.28, words, va="bottom", fontsize=9.5)
+    for card in (8, 24, 80):
         ax.axvline(card, color=INK, linewidth=0.9, linestyle=":")
-    ax.set(yticks=(0, 1), yticklabels=("to write", "to train"), xlabel="gigabytes", xlim=(0, 66), ylim=(1.6, -0.6))
+    ax.set(yticks=(0, 1), yticklabels=("to write", "to train"), xlabel="gigabytes", xlim=(0, 145), ylim=(1.5, -0.7))
     ax.grid(False)
+    return fig
+
+
+def roofline(points: Mapping[str, float], ridges: Mapping[str, float]) -> Figure:
+    """Which share of its arithmetic a machine can use, if a program makes so many operations for each byte it moves.
+
+    Args:
+        points: program -> operations for each byte.
+        ridges: machine -> operations in the time of one byte.
+    """
+    fig, ax = plt.subplots(figsize=(WIDTH, 3.6))
+    low, high = min(points.values()) / 2, max(*points.values(), *ridges.values()) * 2
+    for (machine, ridge), (colour, _, dash) in zip(ridges.items(), ORDER[: len(ridges)], strict=True):
+        ax.plot([low, ridge, high], [low / ridge, 1, 1], color=colour, linestyle=dash, label=machine)
+        ax.plot(points.values(), [min(1, at / ridge) for at in points.values()], "o", color=colour)
+    lowest = low / max(ridges.values())
+    for name, intensity in points.items():
+        ax.axvline(intensity, color=GREY, linewidth=0.9, linestyle=":", zorder=0)
+        share = min(1, intensity / min(ridges.values()))
+        height, side = (share / 1.3, "top") if share > 0.05 else (share * 1.5, "bottom")  # where there is room
+        ax.text(intensity, height, name, rotation=90, va=side, ha="right", fontsize=9, color=INK)
+    ax.set(xscale="log", yscale="log", xlim=(low, high), ylim=(lowest, 1.6))
+    ax.set(
+        title="Who waits for memory?", xlabel="operations for each byte moved", ylabel="usable share of the arithmetic"
+    )
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     return fig

@@ -24,6 +24,7 @@ N = [512, 1024]
         lambda: draw.costs({"full": [0.1, 0.4]}, {"full": [2.0, 8.0]}, N),
         lambda: draw.found({"full": torch.rand(3, 2), "linear": torch.rand(3, 2)}, [4, 16], 8),
         lambda: draw.against_length({"stored": [1.0, 4.0]}, N, "What is alive?", "megabytes"),
+        lambda: draw.roofline({"prompt": 40.0, "token": 0.5}, {"a machine": 8.0}),
     ],
 )
 def test_every_title_is_a_question(fig: Callable[[], Figure]) -> None:
@@ -45,6 +46,15 @@ def test_what_a_window_can_find_is_drawn_beside_what_was_found() -> None:
     expected = axis.lines[0].get_ydata()
     assert (expected[0], expected[-1]) == (1.0, 0.5)
     assert axis.get_legend_handles_labels()[1] == ["8 of n seen", "window"]
+
+
+def test_a_roof_rises_to_the_ratio_of_its_machine_and_is_flat_from_there() -> None:
+    axis = draw.roofline({"prompt": 40.0, "token": 0.5}, {"small": 8.0, "large": 160.0}).axes[0]
+    for line, dots, ridge in zip(axis.lines[:4:2], axis.lines[1:4:2], (8.0, 160.0), strict=True):
+        assert list(line.get_xdata()) == [0.25, ridge, 320.0]
+        assert list(line.get_ydata()) == [0.25 / ridge, 1, 1]
+        assert list(dots.get_ydata()) == [min(1, 40 / ridge), 0.5 / ridge]
+    assert [text.get_text() for text in axis.texts] == ["prompt", "token"]
 
 
 def walk() -> Interactive:
@@ -96,10 +106,14 @@ def test_the_budget_counts_as_the_exercise_does(opened: Callable[..., Any], widt
 
     assert cache_bytes(32, 32, 32, 4096, 4096) == 2_147_483_648
     assert "weights 13 GB, cache 2.1 GB" in shown()
-    assert "maps 34 GB" in shown()
-    assert "it fits on a card of 24 GB; to train with every map stored, it fits on a card of 80 GB." in page.inner_text(
-        ".said"
-    )
+    assert "weights, gradients, Adam 103 GB, maps 34 GB" in shown()  # 16 bytes for each of 6.4 billion parameters
+    said = page.inner_text(".said")
+    assert "To write, it fits on a card of 24 GB. To train with every map stored, it fits on no card of 80 GB" in said
+    assert "Left out: embeddings" in said
+    page.locator("select[name=number]").select_option("4 bits")
+    assert "weights 3.2 GB" in shown()
+    assert "weights, gradients, Adam 103 GB, maps 34 GB" in shown()  # fewer bits are for writing
+    page.locator("select[name=number]").select_option("float16")
     page.locator("input[name=groups]").fill("3")  # 8 groups
     assert cache_bytes(32, 32, 8, 4096, 4096) == 536_870_912
     assert "cache 537 MB" in shown()
