@@ -141,7 +141,7 @@ def test_claims_can_be_chosen_by_their_verdict(html: Path, browser: Browser) -> 
 @pytest.mark.browser
 def test_a_link_to_a_folded_claim_unfolds_it(html: Path, browser: Browser) -> None:
     page = browser.new_page()
-    claim = "#claim-positions-are-added"  # the reader was asked to predict its result
+    claim = "#claim-rope-extrapolates"  # the reader was asked to predict its result
     page.goto((html / "book" / "chapters" / "04_positions.html").as_uri())
     assert not page.locator(claim).is_visible()
     page.goto((html / "book" / "chapters" / "04_positions.html").as_uri() + claim)
