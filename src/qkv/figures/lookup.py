@@ -250,7 +250,7 @@ def learning(steps: Sequence[int], curves: Mapping[str, Tensor], chance: float, 
         chance: the accuracy of guessing.
     """
     fig, axis = plt.subplots(figsize=(WIDTH, 2.9))
-    colours = (VALUE, QUERY, KEY)
+    colours = (VALUE, QUERY, KEY, CYCLE[3], CYCLE[4])
     for i, (name, runs) in enumerate(curves.items()):
         axis.plot(steps, runs.T, color=colours[i], linewidth=0.7, alpha=0.45)
         axis.plot(steps, runs.mean(0), color=colours[i], marker=MARKERS[i], label=name)
