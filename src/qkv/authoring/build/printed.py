@@ -26,7 +26,7 @@ class Printed:
 
     @classmethod
     def by(cls, outputs: Iterable[nbformat.NotebookNode]) -> Printed:
-        return cls("\n".join(output.text for output in outputs if output.output_type == "stream"))
+        return cls("".join(output.text for output in outputs if output.output_type == "stream"))
 
     @cached_property
     def lines(self) -> list[str]:
