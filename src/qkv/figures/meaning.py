@@ -229,7 +229,8 @@ def who_mattered(tokens: Sequence[Sequence[str]], weights: Tensor, rollout: Tens
         still=still_mattered(tokens[0], first),
         alt="A list of numbers, and below it three rows of bars, one bar for each number: the weights that the chosen "
         "position gives in the chosen layer, the rollout down to the input, and how far the position moves when a "
-        "number is left out. Below them stands how many of the two numbers that move it most the weights and the rollout name.",
+        "number is left out. Below them stands how many of the two numbers that move it most the weights and the "
+        "rollout name.",
         data={"tokens": [list(row) for row in tokens], "measures": MEASURES, "shares": [packed(one) for one in shares]},
     )
 
