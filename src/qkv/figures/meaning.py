@@ -121,19 +121,20 @@ def by_layer(question: str, what: str, results: Mapping[str, Tensor]) -> Figure:
 
 
 def agreement(results: Mapping[str, Mapping[str, Tensor]]) -> Figure:
-    """How well each way of reading a model agrees with leaving words out, for several models.
+    """How many of the words that matter each way of reading a model names, for several models.
 
     Args:
-        results: model -> way of reading -> rank correlations (seed,).
+        results: model -> way of reading -> shares of them (seed,).
     """
-    fig, ax = plt.subplots(figsize=(WIDTH, 3.0))
+    fig, ax = plt.subplots(figsize=(WIDTH, 4.2))
     ways = list(dict.fromkeys(way for found in results.values() for way in found))
     for number, ((model, found), (colour, marker, _)) in enumerate(zip(results.items(), ORDER, strict=False)):
         at = [ways.index(way) + 0.16 * (number - (len(results) - 1) / 2) for way in found]
         means, stds = ([float(stat(runs)) for runs in found.values()] for stat in (torch.mean, torch.std))
-        ax.errorbar(at, means, yerr=stds, color=colour, marker=marker, linestyle="none", label=model)
-    ax.set_xticks(range(len(ways)), [way.replace(" ", "\n", 1) for way in ways])
-    ax.set(title="Which numbers tell what mattered?", ylabel="rank correlation", ylim=(min(0, ax.get_ylim()[0]), 1.1))
+        ax.errorbar(means, at, xerr=stds, color=colour, marker=marker, linestyle="none", label=model)
+    ax.set_yticks(range(len(ways)), ways)
+    ax.invert_yaxis()
+    ax.set(title="Who names the two that matter?", xlabel="named first", xlim=(0, 1.06))
     ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     return fig
 
@@ -228,7 +229,8 @@ def who_mattered(tokens: Sequence[Sequence[str]], weights: Tensor, rollout: Tens
         still=still_mattered(tokens[0], first),
         alt="A list of numbers, and below it three rows of bars, one bar for each number: the weights that the chosen "
         "position gives in the chosen layer, the rollout down to the input, and how far the position moves when a "
-        "number is left out. The three rows resemble each other and do not agree.",
+        "number is left out. Below them stands how many of the two numbers that move it most the weights and the "
+        "rollout name.",
         data={"tokens": [list(row) for row in tokens], "measures": MEASURES, "shares": [packed(one) for one in shares]},
     )
 

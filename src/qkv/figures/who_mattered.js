@@ -28,21 +28,9 @@ function draw(kit, { example, layer, token }, data) {
   kit.height = 44 + 3 * (tall + gap) + 8;
 
   // of the others, whose share of itself says little
-  const others = shares.map((row) => row.filter((_, j) => j !== token));
-  const agree = [0, 1].map((k) => spearman(others[k], others[2]).toFixed(2));
-  const best = others[2].indexOf(Math.max(...others[2]));
-  const name = tokens.filter((_, j) => j !== token)[best];
-  return `Leaving out ${name} moves position “${tokens[token]}” most. Rank correlation with leaving out, over the other positions: weights ${agree[0]}, rollout ${agree[1]}.`;
-}
-
-// Equal numbers share the mean of their ranks.
-function ranks(values) {
-  return values.map((value) => values.filter((one) => one < value).length + (values.filter((one) => one === value).length - 1) / 2);
-}
-
-function spearman(a, b) {
-  const [p, q] = [ranks(a), ranks(b)];
-  const middle = (p.length - 1) / 2;
-  const sum = (f) => p.reduce((total, _, i) => total + f(p[i] - middle, q[i] - middle), 0);
-  return sum((u, v) => u * v) / Math.sqrt(sum((u) => u * u) * sum((_, v) => v * v) || 1);
+  const others = tokens.map((_, j) => j).filter((j) => j !== token);
+  const leaders = shares.map((row) => [...others].sort((i, j) => row[j] - row[i]).slice(0, 2));
+  const named = [0, 1].map((k) => leaders[k].filter((j) => leaders[2].includes(j)).length);
+  const [one, two] = leaders[2].map((j) => tokens[j]);
+  return `Replacing ${one} or ${two} moves position “${tokens[token]}” most. Of these two, the weights name ${named[0]} first, rollout ${named[1]}.`;
 }
