@@ -221,7 +221,7 @@ def roofline(points: Mapping[str, float], ridges: Mapping[str, float]) -> Figure
     low, high = min(points.values()) / 2, max(*points.values(), *ridges.values()) * 2
     for (machine, ridge), (colour, _, dash) in zip(ridges.items(), ORDER[: len(ridges)], strict=True):
         ax.plot([low, ridge, high], [low / ridge, 1, 1], color=colour, linestyle=dash, label=machine)
-        ax.plot(points.values(), [min(1, at / ridge) for at in points.values()], "o", color=colour)
+        ax.plot(list(points.values()), [min(1, at / ridge) for at in points.values()], "o", color=colour)
     lowest = low / max(ridges.values())
     for name, intensity in points.items():
         ax.axvline(intensity, color=GREY, linewidth=0.9, linestyle=":", zorder=0)
