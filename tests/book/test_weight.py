@@ -11,7 +11,7 @@ from bs4 import BeautifulSoup
 
 pytestmark = pytest.mark.slow
 
-HEAVIEST = 1_500_000  # bytes
+HEAVIEST = 1_600_000  # bytes, which chapter 11, the longest page, comes near
 
 
 def test_no_page_is_heavy(html: Path) -> None:

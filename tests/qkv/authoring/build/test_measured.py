@@ -105,6 +105,7 @@ def test_nbval_compares_by_it(tmp_path: Path, root: Path, monkeypatch: pytest.Mo
         cells[-1].metadata.update(tags=list(tags), asserts=asserts)
         cells[-1].outputs = [new_output("stream", name="stdout", text=stored)]
     nbformat.write(new_notebook(cells=cells), tmp_path / "01_one.ipynb")
+    monkeypatch.delenv("QKV_EDITIONS", raising=False)  # `make test` takes turns
     monkeypatch.setenv("QKV_THREADS", "3")  # asked for after the cell of imports, which asks for one
     words = [sys.executable, "-m", "pytest", "-rA", "--nbval", "--nbval-current-env", "--color=no", "."]
     said = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True).stdout
