@@ -113,6 +113,25 @@ def rms_norm(x: Tensor, gamma: Tensor, eps: float = 1e-6) -> Tensor:
     return gamma * x / torch.sqrt(mean_square + eps)
 
 
+class RMSNorm(nn.Module):
+    """`rms_norm` with a gain that is learned; T5, Llama and Qwen3 have no other norm.
+
+    Args:
+        d: width of the vectors.
+        eps: added to the mean square.
+    """
+
+    @expects(d="positive", eps="above 0")
+    def __init__(self, d: int, eps: float = 1e-6) -> None:
+        super().__init__()
+        self.gamma = nn.Parameter(torch.ones(d))
+        self.eps = eps
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Rescale vectors (..., d)."""
+        return rms_norm(x, self.gamma, self.eps)
+
+
 class PreNorm(nn.Module):
     """Normalise what goes into a sublayer; leave the way around it untouched.
 

@@ -51,6 +51,16 @@ def odd_width(x: Tensor, positions: Tensor, base: float) -> str:
     return f"x has {d} components, expected an even number: they turn in pairs (2i, 2i+1)." if d % 2 else ""
 
 
+def not_a_speed_a_pair(x: Tensor, positions: Tensor, frequencies: Tensor) -> str:
+    d = x.shape[-1]
+    if d % 2:
+        return f"x has {d} components, expected an even number: they turn in pairs (2i, 2i+1)."
+    if frequencies.shape != (d // 2,):
+        shape = tuple(frequencies.shape)
+        return f"frequencies is {shape}, expected ({d // 2},): one speed for each pair of x's {d} components."
+    return ""
+
+
 def even_table(q: Tensor, k: Tensor, table: Tensor) -> str:
     rows = table.shape[0]
     return (
@@ -133,6 +143,31 @@ def rotate(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
     column = torch.arange(0, d, 2, dtype=precise, device=x.device)  # 2i
     angles = positions[:, None] * base ** (-column / d)  # (seq, d / 2)
     cos, sin = angles.cos(), angles.sin()
+    a, b = x[..., 0::2], x[..., 1::2]
+    turned = torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1)
+    return turned.flatten(-2).to(x.dtype)
+
+
+@expects(x="... seq d", positions="int: seq")
+@also.expects(not_a_speed_a_pair)
+def turn(x: Tensor, positions: Tensor, frequencies: Tensor) -> Tensor:
+    """Turn each pair of components by its own speed times the position: `rotate` with the speeds handed over.
+
+    `rotate(x, positions, base)` is `turn(x, positions, base ** (-2i/d))`. Not an exercise: chapter 17 hands out other
+    speeds than those of a base. Angles are float64, so that a position of a million has the angle it should have.
+
+    Args:
+        x: queries or keys (..., seq, d), d even.
+        positions: int64 (seq,), the position of each vector, in any order.
+        frequencies: radians a position (d/2,), the speed of each pair (2i, 2i+1).
+
+    Returns:
+        turned (..., seq, d), in the dtype of x.
+    """
+    exact = torch.float32 if x.device.type == "mps" else torch.float64  # Apple's GPUs have no float64
+    angles = positions[:, None].to(exact) * frequencies.to(exact)  # (seq, d / 2)
+    precise = torch.promote_types(x.dtype, torch.float32)
+    cos, sin = angles.cos().to(precise), angles.sin().to(precise)
     a, b = x[..., 0::2], x[..., 1::2]
     turned = torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1)
     return turned.flatten(-2).to(x.dtype)

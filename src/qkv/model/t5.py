@@ -16,22 +16,9 @@ from qkv.model.expect import expects
 from qkv.model.heads import merge_heads, split_heads
 from qkv.model.lookup import similarity_scores
 from qkv.model.masks import causal_mask
-from qkv.model.norm import rms_norm
+from qkv.model.norm import RMSNorm as RMSNorm
 from qkv.model.positions import relative_bucket
 from qkv.model.zoo import Activation
-
-
-class RMSNorm(nn.Module):
-    """Chapter 06's `rms_norm` with a gain that is learned."""
-
-    def __init__(self, d_model: int, eps: float) -> None:
-        super().__init__()
-        self.gamma = nn.Parameter(torch.ones(d_model))
-        self.eps = eps
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Rescale vectors (..., d_model)."""
-        return rms_norm(x, self.gamma, self.eps)
 
 
 class DistanceBias(nn.Module):

@@ -12,7 +12,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from qkv.model.norm import PostNorm, PreNorm, batch_norm, layer_norm, layer_norm_backward, rms_norm
+from qkv.model import t5
+from qkv.model.norm import PostNorm, PreNorm, RMSNorm, batch_norm, layer_norm, layer_norm_backward, rms_norm
 
 FLOATS = {torch.float64: 1e-12, torch.float32: 1e-5, torch.float16: 8e-3, torch.bfloat16: 6e-2}
 LEADING = [(), (2,), (2, 3)]
@@ -252,6 +253,24 @@ def test_a_vector_of_zeros_stays_zero_and_has_a_finite_gradient():
     (gradient,) = torch.autograd.grad(found.sum(), x)
     assert (found == 0).all()
     assert gradient.isfinite().all()
+
+
+def test_rms_norm_as_a_module_is_torchs_and_starts_at_gain_one():
+    ours, torchs = RMSNorm(5, eps=1e-3), torch.nn.RMSNorm(5, eps=1e-3)
+    assert [(name, p.tolist()) for name, p in ours.named_parameters()] == [("gamma", [1.0] * 5)]
+    gain = given()[1].float()
+    with torch.no_grad():
+        ours.gamma.copy_(gain)
+        torchs.weight.copy_(gain)
+    x = drawn(2, 3, 5, seed=3).float() / 30  # small, so that eps counts
+    torch.testing.assert_close(ours(x), torchs(x))
+    assert RMSNorm(5).eps == 1e-6
+    refuses(ValueError, "RMSNorm: d is 0, expected a positive integer.", RMSNorm, 0)
+    refuses(ValueError, "RMSNorm: eps is 0, expected a number above 0.", RMSNorm, 5, 0)
+
+
+def test_t5_hands_the_same_norm_on():
+    assert t5.RMSNorm is RMSNorm
 
 
 # PreNorm and PostNorm

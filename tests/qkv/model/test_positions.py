@@ -18,6 +18,7 @@ from qkv.model.positions import (
     rotate,
     shift_matrix,
     sinusoidal_positions,
+    turn,
 )
 
 BITS = {torch.float64: 1e-12, torch.float32: 2e-6, torch.bfloat16: 2e-2, torch.float16: 2e-3}
@@ -165,6 +166,51 @@ class TestRotate:
     def test_refuses_positions_that_are_not_int64(self):
         with pytest.raises(TypeError, match=r"rotate: positions is float32, expected int64"):
             rotate(draw(3, 6), torch.arange(3.0))
+
+
+class TestTurn:
+    """The helper that chapter 17 is given: `rotate` with the speeds handed over."""
+
+    @pytest.mark.parametrize(("shape", "base"), [((3, 6), 10000.0), ((2, 4, 3, 8), 70.0), ((3, 2), 5e5)])
+    def test_is_rotate_at_the_speeds_of_a_base(self, shape, base):
+        x, positions, d = draw(*shape), torch.tensor([4, 0, 1000]), shape[-1]
+        speeds = base ** (-torch.arange(0, d, 2, dtype=torch.float64) / d)
+        torch.testing.assert_close(turn(x, positions, speeds), rotate(x, positions, base), rtol=0, atol=1e-12)
+
+    def test_turns_each_pair_by_its_own_speed(self):
+        x, positions, speeds = draw(2, 3, 6), [7, 2, 0], [0.3, -1.2, 0.0]
+        expected = torch.empty_like(x)
+        for b in range(2):
+            for t, position in enumerate(positions):
+                for i, speed in enumerate(speeds):
+                    pair = complex(*x[b, t, 2 * i : 2 * i + 2].tolist()) * cmath.exp(1j * position * speed)
+                    expected[b, t, 2 * i : 2 * i + 2] = torch.tensor([pair.real, pair.imag], dtype=torch.float64)
+        found = turn(x, torch.tensor(positions), torch.tensor(speeds, dtype=torch.float64))
+        torch.testing.assert_close(found, expected, rtol=0, atol=1e-14)
+
+    @pytest.mark.parametrize("dtype", BITS)
+    def test_angles_are_float64_whatever_the_vectors_are(self, dtype):
+        x, positions = draw(2, 4, dtype=dtype), torch.tensor([1_000_003, 257])
+        speeds = torch.tensor([1.0, 0.1], dtype=torch.float64)
+        found = turn(x, positions, speeds)
+        assert found.dtype == dtype
+        expected = turn(x.double(), positions, speeds)
+        torch.testing.assert_close(found.double(), expected, rtol=0, atol=BITS[dtype])
+
+    def test_gradients_are_right_and_nothing_changes_in_place(self):
+        x, speeds = draw(3, 4).requires_grad_(), torch.tensor([1.0, 0.2])
+        before = x.detach().clone()
+        assert torch.autograd.gradcheck(lambda x: turn(x, torch.tensor([5, 0, 9]), speeds), x)
+        assert torch.equal(x.detach(), before)
+
+    def test_refuses_odd_widths_and_speeds_that_do_not_fit(self):
+        with pytest.raises(ValueError, match=r"turn: x has 7 components, expected an even number"):
+            turn(draw(3, 7), torch.arange(3), torch.ones(3))
+        message = r"turn: frequencies is \(4,\), expected \(3,\): one speed for each pair of x's 6 components\."
+        with pytest.raises(ValueError, match=message):
+            turn(draw(3, 6), torch.arange(3), torch.ones(4))
+        with pytest.raises(ValueError, match=r"turn: positions has shape \(4,\), so seq = 4; expected seq = 3, as x"):
+            turn(draw(3, 6), torch.arange(4), torch.ones(3))
 
 
 class TestRelativeScores:
