@@ -360,7 +360,7 @@ class Examiner:
         it."""
         raised = observation.raised if observation is not None else None
         if raised is None:
-            why = Explanation("Your code did not get as far as this probe.")
+            why = Explanation("Your code did not get as far as this check.")
             return replace(result, state="stopped", explanations=(why,))
         if raised.unstarted:
             why = Explanation("You have begun, and a part of it still raises `NotImplementedError`.")

@@ -29,7 +29,7 @@ class Located:
     """The way in which the line of a mistake without a name was found.
 
     Args:
-        by: "repair" (an edit there makes all probes agree) or "trace" (a value there is in no right solution).
+        by: "repair" (an edit there makes all checks pass) or "trace" (a value there is in no right solution).
         kind: of the edit, or of the expression; mistakes of a class are grouped by it.
         old: the student's own code there.
         new: what an edit puts there: for authors, never for students; empty where it is not to be known.
@@ -72,9 +72,9 @@ class Result:
     @property
     def headline(self) -> str:
         counted = self.state in ("not_yet", "stopped") and self.probes > 0
-        detail = f" ({self.probes_passed} of {self.probes} probes agree)" if counted else ""
+        detail = f" ({self.probes_passed} of {self.probes} checks pass)" if counted else ""
         if self.state == "passed":
-            detail = f" ({self.probes} of {self.probes} probes agree)"
+            detail = f" ({self.probes} of {self.probes} checks pass)"
         return f"{self.exercise}: {IN_WORDS[self.state]}{detail}"
 
     @property

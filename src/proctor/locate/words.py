@@ -66,7 +66,7 @@ KINDS = {
 
 def one_change(line: str, code: str, kind: str, probes: int, agree: int | None = None) -> str:
     """The sentence for one edit that was found; `agree` is how many probes agree with it, if not all."""
-    makes = f"makes all {probes} probes agree" if agree is None else f"makes {agree} of the {probes} probes agree"
+    makes = f"makes all {probes} checks pass" if agree is None else f"makes {agree} of the {probes} checks pass"
     return f"One change in {line}, `{code}`, {makes}: look at {KINDS[kind].look}."
 
 
@@ -75,7 +75,7 @@ def two_changes(places: list[tuple[str, str]], probes: int) -> str:
     (first, one), (second, other) = places
     where = f"both in {first}" if first == second else f"one in {first}, one in {second}"
     look = KINDS[one].look if one == other else f"{KINDS[one].look} and {KINDS[other].look}"
-    return f"Two changes, {where}, make all {probes} probes agree: look at {look}."
+    return f"Two changes, {where}, make all {probes} checks pass: look at {look}."
 
 
 def steps(old: str, kind: str) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ def words(html: str) -> str:
 
 def test_verdict_evidence_reason_next_step():
     assert result().message == (
-        "softmax: not yet (2 of 4 probes agree)\nYou overflow.\nSeen on huge scores:\n"
+        "softmax: not yet (2 of 4 checks pass)\nYou overflow.\nSeen on huge scores:\n"
         "  weights[0] is nan, expected 0.2.\n"
         'Because `exp` grows.\nNext: section "Weights", or hint("softmax").'
     )
@@ -30,7 +30,7 @@ def test_verdict_evidence_reason_next_step():
     for part in (
         "not yet",
         "softmax",
-        "2 of 4 probes agree",
+        "2 of 4 checks pass",
         "You overflow.",
         "huge scores",
         "expected 0.2.",
@@ -43,7 +43,7 @@ def test_verdict_evidence_reason_next_step():
 def test_remarks_come_last_one_line_each_also_when_all_is_well():
     passed = Result("softmax", "passed", 1.0, 4, 4, remarks=("`dim` is used once.", "It runs twice."))
     assert passed.message == (
-        "softmax: passed (4 of 4 probes agree)\nRemark: `dim` is used once.\nRemark: It runs twice."
+        "softmax: passed (4 of 4 checks pass)\nRemark: `dim` is used once.\nRemark: It runs twice."
     )
     assert terminal_text(passed) == passed.message
     assert words(card(passed)).rstrip().endswith("Remark: dim is used once. Remark: It runs twice.")

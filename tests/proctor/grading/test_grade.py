@@ -98,7 +98,7 @@ def test_results_have_a_line_per_student_and_exercise(tmp_path: Path, grade: Any
     assert all(list(row) == [*keys, "message", "seconds"] for row in rows)
     bob = rows[5]
     assert (bob["state"], bob["score"], bob["misconception"], bob["seconds"]) == ("not_yet", 0.0, "tripled", 2.5)
-    assert bob["message"].startswith("double: not yet (0 of 2 probes agree)\nYou triple x.\n")
+    assert bob["message"].startswith("double: not yet (0 of 2 checks pass)\nYou triple x.\n")
 
 
 def test_grades_have_a_column_per_exercise_and_the_total(tmp_path: Path, grade: Any, sample: Any) -> None:

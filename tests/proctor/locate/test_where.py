@@ -95,7 +95,7 @@ def test_one_change_is_found_and_told(mark: Mark, change: tuple[str, str], line:
     assert result.located is not None
     assert (result.located.by, result.located.kind) == ("repair", kind)
     assert f"One change in line {line}, `" in result.message
-    assert "makes all 3 probes agree: look at " in result.message
+    assert "makes all 3 checks pass: look at " in result.message
 
 
 def test_the_repair_is_never_shown(mark: Mark) -> None:
@@ -128,7 +128,7 @@ def test_where_the_numbers_part_if_no_change_is_found(mark: Mark) -> None:
     assert result.located.by == "trace"
     assert result.line == 5
     assert result.message.startswith(
-        "standardise: not yet (0 of 3 probes agree)\n"
+        "standardise: not yet (0 of 3 checks pass)\n"
         "Look at line 5: `spread.cos()` has a value that our solution has nowhere, "
         "though it has every tensor that goes into it."
     )
@@ -147,7 +147,7 @@ def test_a_helper_of_the_same_file_is_searched_too(mark: Mark) -> None:
     )
     result = mark(text)
     assert result.line == 2
-    assert "One change in line 2, `return (t ** 2).mean(-2, keepdim=True)`, makes all 3 probes agree" in result.message
+    assert "One change in line 2, `return (t ** 2).mean(-2, keepdim=True)`, makes all 3 checks pass" in result.message
 
 
 BY_ROWS = """\
@@ -224,7 +224,7 @@ def test_a_property_that_is_missing_has_its_line(mark: Mark, change: tuple[str, 
     what, where = (explanation.sentence for explanation in result.explanations)
     assert what.startswith("Your code changes a tensor that it was given.")
     assert where.startswith("One change in line 3, `")
-    assert where.endswith("makes all 3 probes agree: look at what is changed in place.")
+    assert where.endswith("makes all 3 checks pass: look at what is changed in place.")
 
 
 def test_an_edit_that_mends_all_values_is_told_as_that(mark: Mark, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -233,7 +233,7 @@ def test_an_edit_that_mends_all_values_is_told_as_that(mark: Mark, monkeypatch: 
     text = changed(("x - middle", "x + middle"), ("    return", "    x[...] = 0\n    return"))
     result = mark(text)
     assert (result.help, result.line) == ("located", 3)
-    assert "One change in line 3, `centred = x + middle`, makes 2 of the 3 probes agree: look at the operator." in (
+    assert "One change in line 3, `centred = x + middle`, makes 2 of the 3 checks pass: look at the operator." in (
         result.message
     )
 

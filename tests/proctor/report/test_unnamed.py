@@ -16,7 +16,7 @@ from proctor.marking.submissions import File
 from proctor.report.write import write_reports
 from proctor.sandbox import Limits
 
-WHY = (Explanation("One change in line 3, `y = x - 1`, makes all 2 probes agree: look at the operator."),)
+WHY = (Explanation("One change in line 3, `y = x - 1`, makes all 2 checks pass: look at the operator."),)
 
 
 def located(line: int, kind: str = "operator", by: str = "repair", new: str = "x + 1") -> Result:

@@ -55,7 +55,7 @@ def test_unfinished_work_is_told_and_written(tmp_path: Path, said: list[str]) ->
     told = "\n".join(said)
     assert "softmax: passed" in told
     assert "similarity_scores: not yet" in told
-    assert "probes agree)\ncell 3 of a.ipynb has a syntax error" in told
+    assert "checks pass)\ncell 3 of a.ipynb has a syntax error" in told
     assert "1 passed, 1 not yet, 1 stopped." in told
     (archive,) = tmp_path.glob("hand-in-*.zip")
     assert zipfile.ZipFile(archive).namelist() == ["a.ipynb"]

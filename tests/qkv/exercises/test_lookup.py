@@ -49,7 +49,7 @@ def test_two_mistakes_are_both_named(exercise, answer, mistakes, salt):
 
 def test_the_message_of_a_naive_softmax():
     assert Examiner(get_code("softmax")).examine(naive_softmax).message.splitlines()[:3] == [
-        "softmax: not yet (3 of 20 probes agree)",
+        "softmax: not yet (3 of 20 checks pass)",
         "You exponentiate the scores as they are, and large scores overflow.",
         "You divide by the sum over the whole tensor, so all weights together sum to 1.",
     ]

@@ -98,7 +98,7 @@ def test_the_command_checks_weights(folder: Path) -> None:
     shutil.copy(RIGHT, NAME)
     result = CliRunner().invoke(main, ["check", NAME])
     assert result.exit_code == 0, result.output
-    assert "tiny_gpt: passed (3 of 3 probes agree)" in result.output
+    assert "tiny_gpt: passed (3 of 3 checks pass)" in result.output
     shutil.copy(WRONG["targets_not_shifted"], NAME)
     result = CliRunner().invoke(main, ["check", str(folder)])
     assert result.exit_code == 1

@@ -344,7 +344,7 @@ def as_of_squared_errors(centre: Tensor, context: Tensor, negatives: Tensor) -> 
 
 @exercise.misconception
 def left_to_autograd(centre: Tensor, context: Tensor, negatives: Tensor) -> Any:
-    """You let autograd do it, and the probes run without autograd.
+    """You let autograd do it, and the checks run without autograd.
 
     The exercise is the formula: one σ for each dot product, times the other vector.
     """
@@ -354,7 +354,7 @@ def left_to_autograd(centre: Tensor, context: Tensor, negatives: Tensor) -> Any:
 
 @exercise.misconception
 def left_to_torch_func(centre: Tensor, context: Tensor, negatives: Tensor) -> Any:
-    """You let `torch.func` do it, and the probes run without it.
+    """You let `torch.func` do it, and the checks run without it.
 
     The exercise is the formula: one σ for each dot product, times the other vector.
     """

@@ -218,7 +218,7 @@ def gradient_of_gamma_from_x(grad: Tensor, x: Tensor, gamma: Tensor, eps: float 
 
 @exercise.misconception
 def left_to_autograd(grad: Tensor, x: Tensor, gamma: Tensor, eps: float = 1e-5) -> Any:
-    """You let autograd do it, and the probes run without autograd.
+    """You let autograd do it, and the checks run without autograd.
 
     The exercise is the formula: three lines that you can derive with a pencil.
     """
@@ -228,7 +228,7 @@ def left_to_autograd(grad: Tensor, x: Tensor, gamma: Tensor, eps: float = 1e-5) 
 
 @exercise.misconception
 def left_to_torch_func(grad: Tensor, x: Tensor, gamma: Tensor, eps: float = 1e-5) -> Any:
-    """You let `torch.func` do it, and the probes run without it.
+    """You let `torch.func` do it, and the checks run without it.
 
     The exercise is the formula: three lines that you can derive with a pencil.
     """

@@ -59,7 +59,7 @@ def test_a_figure_needs_words() -> None:
 
 
 def test_the_reference_passes_its_own_check() -> None:
-    assert faults(shown(text_plain="mean: passed (2 of 2 probes agree)"), tags=("check",)) == []
+    assert faults(shown(text_plain="mean: passed (2 of 2 checks pass)"), tags=("check",)) == []
     assert faults(shown(text_plain="mean: not yet (0 of 2)"), tags=("check",), source="check(mean)") == [
         "cell 'check(mean)': the reference does not pass its own check (mean: not yet (0 of 2))"
     ]
