@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 pytestmark = pytest.mark.slow
-KINDS = ("holds", "holds-if", "wrong", "defined")
+KINDS = ("holds", "holds-if", "wrong", "not-shown", "defined")
 PAGES = ("claims", "notation", "glossary", "bibliography")
 
 
@@ -102,7 +102,8 @@ def test_the_counts_are_right(ledger: BeautifulSoup) -> None:
     kinds = {kind: len(ledger.select(f".entry.{kind}")) for kind in KINDS}
     assert text(ledger.select_one(".counts")) == (
         f"Of {sum(kinds.values())} claims that have a cell, {kinds['holds']} hold, {kinds['holds-if']} hold under a "
-        f"condition, {kinds['wrong']} are wrong, {kinds['defined']} are decided by a definition or an identity."
+        f"condition, {kinds['wrong']} are wrong, {kinds['not-shown']} are not shown, {kinds['defined']} are decided by "
+        "a definition or an identity."
     )
 
 

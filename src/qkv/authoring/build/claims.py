@@ -8,8 +8,9 @@
     # measured: they disagree in {8 from 0 to 2} of the cases
     # assert: {8 all equal} < 0.01 and {8 from 0 to 2} > 0.4
 
-A verdict is `holds`, `holds if …` or `wrong`; `holds by definition`, `wrong by definition` and `holds as an identity`
-are said of what no experiment could have decided otherwise. `# on:` names task, size, budget and seeds, `# control:`
+A verdict is `holds`, `holds if …`, `wrong`, or `not shown`: tried, and no difference came out that is larger than the
+noise. `holds by definition`, `wrong by definition` and `holds as an identity` are said of what no experiment could have
+decided otherwise. `# on:` names task, size, budget and seeds, `# control:`
 the arm that would have overturned the verdict, had it come out otherwise; every verdict that an experiment decides has
 one. Control and measurement are said without a number: `{label}` stands for the number that was printed behind it (see
 `printed`). A label without braces quotes its whole line; a claim that names none quotes the first line with a number. A
@@ -32,7 +33,7 @@ from qkv.authoring.build.printed import SLOT, VALUE, Printed
 LINE = re.compile(r"# (claim|says|verdict|on|control|measured|assert): +(.+)")
 HIDDEN = ("# verdict:", "# on:", "# control:", "# measured:", "# assert:")  # from students, until the cell has run
 ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-VERDICT = re.compile(r"(holds|wrong)\b")
+VERDICT = re.compile(r"(holds|wrong|not shown)\b")
 DEFINED = re.compile(r"(holds|wrong),? (by definition|as an identity)\b")
 WITHOUT_CONDITION = re.compile(r"holds(;|$)")  # `holds here`, `holds at rank 4` and `holds if …` name one
 WORDS = {"nan": math.nan, "inf": math.inf, "True": True, "False": False}
@@ -53,11 +54,13 @@ class Claim:
 
     @property
     def kind(self) -> str:
-        """`holds`, `holds-if` with a condition that it names, `wrong`, or `defined`: no experiment decides it."""
+        """`holds`, `holds-if` with a condition that it names, `wrong`, `not-shown`, or `defined`: not by experiment."""
         if DEFINED.match(self.verdict):
             return "defined"
         if self.verdict.startswith("wrong"):
             return "wrong"
+        if self.verdict.startswith("not shown"):
+            return "not-shown"
         return "holds" if WITHOUT_CONDITION.match(self.verdict) else "holds-if"
 
     @property
@@ -144,7 +147,8 @@ def _claim(head: dict[str, list[str]]) -> Claim:
             raise ValueError(f"the claim {name} needs one line `# {part}: …`, and has {len(head.get(part, []))}")
     if not VERDICT.match(head["verdict"][0]):
         raise ValueError(
-            f"the claim {name} has the verdict {head['verdict'][0]!r}; a verdict begins with holds, holds if, or wrong"
+            f"the claim {name} has the verdict {head['verdict'][0]!r}; "
+            "a verdict begins with holds, holds if, wrong, or not shown"
         )
     return Claim(
         name,

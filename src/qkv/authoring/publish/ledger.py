@@ -27,9 +27,16 @@ KINDS = {
     "holds": "hold",
     "holds-if": "hold under a condition",
     "wrong": "are wrong",
+    "not-shown": "are not shown",
     "defined": "are decided by a definition or an identity",
 }
-SHOWN = {"holds": "hold", "holds-if": "hold under a condition", "wrong": "wrong", "defined": "by definition"}
+SHOWN = {
+    "holds": "hold",
+    "holds-if": "hold under a condition",
+    "wrong": "wrong",
+    "not-shown": "not shown",
+    "defined": "by definition",
+}
 HEADING = re.compile(r"^#{1,4} +(.+)$", re.MULTILINE)
 
 

@@ -97,6 +97,7 @@ def test_editions_show_what_people_say_and_not_what_was_found() -> None:
         ("holds as an identity", "defined"),
         ("wrong", "wrong"),
         ("wrong: it grows", "wrong"),
+        ("not shown: the spreads overlap", "not-shown"),
     ],
 )
 def test_kinds_of_verdict(verdict: str, kind: str) -> None:
@@ -113,7 +114,7 @@ def test_kinds_of_verdict(verdict: str, kind: str) -> None:
         ("# claim: a\n# says: b\nx", "the claim a needs one line `# verdict: …`, and has 0"),
         (
             "# claim: a\n# says: b\n# verdict: maybe\nx",
-            "the claim a has the verdict 'maybe'; a verdict begins with holds, holds if, or wrong",
+            "the claim a has the verdict 'maybe'; a verdict begins with holds, holds if, wrong, or not shown",
         ),
     ],
 )

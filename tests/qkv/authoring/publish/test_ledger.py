@@ -90,7 +90,7 @@ def test_an_entry_has_the_words_the_verdict_and_the_stored_number(claimed: Cours
     assert f"[holds]{{.verdict}}\n\n{{.below}}\nMeasured on: two numbers\n\n{{.below}}\nthe sum is 2 · {link}\n" in page
     assert page.startswith(
         "{.counts}\nOf **1** claims that have a cell, **1** hold, **0** hold under a condition, **0** are wrong, "
-        "**0** are decided by a definition or an identity.\n\n"
+        "**0** are not shown, **0** are decided by a definition or an identity.\n\n"
         "{.sources}\n**0** of them are questions of the book's own. The others decide 2 of the 5 statements that are "
         "listed at the end of this page; 1 statements wait for their chapter, and 2 are left to the literature or "
         "cannot be decided here."
@@ -184,7 +184,10 @@ def test_a_verdict_of_no_known_kind_is_refused_with_its_line(claimed: Course) ->
     edit(claimed, "# verdict: holds", "# verdict: perhaps")
     code, said = run(claimed)
     assert code == 1
-    assert "the claim one-and-one has the verdict 'perhaps'; a verdict begins with holds, holds if, or wrong" in said
+    assert (
+        "the claim one-and-one has the verdict 'perhaps'; a verdict begins with holds, holds if, wrong, or not shown"
+        in said
+    )
 
 
 def test_a_cell_that_was_not_run_has_no_number(claimed: Course) -> None:
