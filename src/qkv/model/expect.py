@@ -8,6 +8,7 @@ name ends in `*`. An argument that is None is not looked at. Kinds of argument:
 
     "... seq d"              a floating tensor of that shape
     "int: batch seq"         an int64 tensor
+    "bool: batch seq"        a bool tensor of that shape
     "bool -> ... query key"  a bool tensor that broadcasts to that shape; its names are bound by earlier arguments
     "positive"               an integer ≥ 1
     "size"                   an integer ≥ 0
@@ -23,6 +24,7 @@ In a shape `group/head` is the size group, which divides the size head.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, NamedTuple, TypeVar, cast
@@ -165,6 +167,10 @@ class Call:
                     f"Use {name}.long()."
                 )
             self.shape(name, value, spec.removeprefix("int: "))
+        elif spec.startswith("bool: "):
+            if value.dtype != torch.bool:
+                raise TypeError(f"{self.owner}: {name} is {dtype(value)}, expected bool. Use {name} != 0.")
+            self.shape(name, value, spec.removeprefix("bool: "))
         else:
             if not value.is_floating_point():
                 raise TypeError(
@@ -272,7 +278,8 @@ def is_integer(value: Any) -> bool:
 
 def shown(spec: str) -> str:
     """A spec as people write shapes: `(..., query, d_k)`."""
-    dims = [dim.rstrip("*").partition("/")[0] for dim in spec.removeprefix("int: ").removeprefix("bool -> ").split()]
+    sizes = re.sub("^(int: |bool: |bool -> )", "", spec)
+    dims = [dim.rstrip("*").partition("/")[0] for dim in sizes.split()]
     return f"({', '.join(dims)}{',' if len(dims) == 1 else ''})"
 
 

@@ -25,6 +25,11 @@ def cut(ids: Tensor, length: int = 2) -> Tensor:
     return ids[:, :length]
 
 
+@expects(x="batch seq", answer="bool: batch seq")
+def kept(x: Tensor, answer: Tensor) -> Tensor:
+    return x[answer]
+
+
 @expects(gamma="d")
 def gain(gamma: Tensor) -> Tensor:
     return gamma
@@ -129,6 +134,14 @@ def test_other_dtypes_and_things_that_are_no_tensors():
     refuses(TypeError, words, cut, torch.ones(2, 3))
     refuses(TypeError, "cut: ids is a list, expected a tensor of shape (batch, seq).", cut, [[1, 2]])
     refuses(TypeError, "gain: gamma is a float, expected a tensor of shape (d,).", gain, 1.0)
+
+
+def test_a_bool_tensor_of_one_shape_does_not_broadcast():
+    x = torch.randn(2, 3)
+    assert kept(x, x > 0).shape == (int((x > 0).sum()),)
+    refuses(TypeError, "kept: answer is float32, expected bool. Use answer != 0.", kept, x, x)
+    words = "kept: answer has shape (3,), expected 2 dimensions: (batch, seq)."
+    refuses(ValueError, words, kept, x, x[0] > 0)
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16])
