@@ -15,6 +15,7 @@ from proctor.grading.journal import GradedSubmission, Journal, archive_previous
 from proctor.grading.worker import Plan
 from proctor.marking.assignment import Assignment
 from proctor.marking.submissions import Submission, digest
+from proctor.points.corrections import Corrections
 from proctor.report.tally import Tally
 from proctor.report.write import write_reports
 
@@ -44,6 +45,7 @@ def grade_class(
     *,
     seed: int | None = None,
     resume: bool = True,
+    corrections: Corrections | None = None,
     say: Callable[[str], None] = print,
 ) -> Outcome:
     """Mark every submission and write all reports.
@@ -56,6 +58,7 @@ def grade_class(
         engine: where to mark.
         seed: what the plan's salt was made from, if anything.
         resume: whether an unfinished run may be continued.
+        corrections: by a person; reports are made with them.
         say: takes what an instructor should know.
 
     Raises:
@@ -63,7 +66,7 @@ def grade_class(
     """
     out.mkdir(parents=True, exist_ok=True)
     with locked(out):
-        return _grade_class(submissions, out, plan, engine, seed, resume, say)
+        return _grade_class(submissions, out, plan, engine, seed, resume, corrections, say)
 
 
 def _grade_class(
@@ -73,6 +76,7 @@ def _grade_class(
     engine: Engine,
     seed: int | None,
     resume: bool,
+    corrections: Corrections | None,
     say: Callable[[str], None],
 ) -> Outcome:
     journal, plan, earlier = open_journal(out, plan, seed, resume, say)
@@ -83,7 +87,7 @@ def _grade_class(
     for marked in with_progress(engine(plan, todo), len(todo)):
         journal.add(marked)
     students = [submission.student for submission in submissions]
-    tally = write_reports(out, plan.assignment(), journal.read(students))
+    tally = write_reports(out, plan.assignment(), journal.read(students), corrections)
     journal.finish()
     return Outcome(len(todo), len(done), tally, earlier)
 

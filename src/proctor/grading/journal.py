@@ -19,6 +19,7 @@ from proctor.examining.result import Explanation, Located, Result
 from proctor.sandbox import Fault
 
 FOLDER = ".grading"  # exists while a run is unfinished
+MARKED = "marked.jsonl"  # in the folder of results: all that was marked, in the order of names
 
 
 @dataclass(frozen=True)
@@ -129,6 +130,21 @@ class Journal:
         shutil.rmtree(self.folder)
 
 
+def read_marked(results: Path) -> Iterator[GradedSubmission]:
+    """The students of a finished run, one at a time, in the order of names.
+
+    Raises:
+        OSError: these results were written before they were kept whole.
+        ValueError: the file is damaged.
+    """
+    with (results / MARKED).open("rb") as file:
+        for line in file:
+            try:
+                yield GradedSubmission.from_json(line)
+            except (KeyError, TypeError) as error:
+                raise ValueError(f"{results / MARKED} is damaged ({error})") from None
+
+
 def write_atomically(path: Path, text: str) -> None:
     """Write a file so that it is there whole or not at all."""
     part = path.with_name(f".{path.name}.part")
@@ -140,8 +156,9 @@ KEPT = (
     "feedback",
     "summary.html",
     "grades.csv",
-    "results.jsonl",
+    MARKED,
     "unnamed.json",
+    "results.jsonl",
 )  # results.jsonl last: it shows that the rest was moved
 EARLIER = "earlier"
 

@@ -11,8 +11,8 @@ from markupsafe import Markup
 from proctor.examining.result import Result
 from proctor.grading.journal import GradedSubmission
 from proctor.marking.assignment import Assignment
+from proctor.points.scheme import Mark, Marks, Scheme
 from proctor.report.notebook import card
-from proctor.report.tally import points_of
 from proctor.report.templating import render
 
 LONGEST_NAME = 200  # bytes of a file name
@@ -39,17 +39,19 @@ class FeedbackSection:
     points: float  # earned
 
 
-def feedback_page(assignment: Assignment, marked: GradedSubmission) -> str:
-    """The feedback page of one student."""
+def feedback_page(assignment: Assignment, marked: GradedSubmission, marks: Marks | None = None) -> str:
+    """The feedback page of one student; without marks, the points are those of the check."""
+    marks = marks or Scheme.of(assignment).marks_of(marked)
     results = {result.exercise: result for result in marked.results}
     sections, untouched = [], []
     for sheet in assignment.sheets:
         graded = [(exercise, results[exercise.name]) for exercise in sheet.exercises]
-        answers = [answer(r, e.points) for e, r in graded if r.state != "not_started"]
-        missing = [e.name for e, r in graded if r.state == "not_started"]
+        shown = {e.name: r for e, r in graded if r.state != "not_started" or marks[e.name].correction}
+        answers = [answer(result, marks[name]) for name, result in shown.items()]
+        missing = [e.name for e, _ in graded if e.name not in shown]
         passed = sum(r.state == "passed" for _, r in graded)
         if answers:
-            points = sum(exercise.points for exercise in sheet.exercises)
+            points = sum(marks[exercise.name].worth for exercise in sheet.exercises)
             sections.append(FeedbackSection(sheet.title, answers, missing, passed, len(graded), points))
         else:
             untouched.append(sheet.title)
@@ -69,10 +71,9 @@ def feedback_page(assignment: Assignment, marked: GradedSubmission) -> str:
 
 
 @lru_cache(maxsize=1000)  # most of a class is right, or makes one of a few mistakes
-def answer(result: Result, points: float) -> AnswerCard:
-    earned = points_of(result, points)
-    markup = render("answer.html", card=Markup(card(result, style=False)), earned=earned, points=points)
-    return AnswerCard(Markup(markup), earned)
+def answer(result: Result, mark: Mark) -> AnswerCard:
+    markup = render("answer.html", card=Markup(card(result, style=False)), mark=mark)
+    return AnswerCard(Markup(markup), mark.points)
 
 
 def page_name(student: str) -> str:

@@ -17,6 +17,7 @@ STRAGGLERS = 10
 STOPS = 12
 UNNAMED = 20
 PAIRS = 30
+CORRECTED = 200
 IN_BARS: tuple[State, ...] = ("passed", "not_yet", "stopped", "fault", "not_started")
 
 
@@ -58,6 +59,7 @@ def summary_page(tally: Tally) -> str:
         edges=edges,
         tallest=max(counts, default=1) or 1,
         stragglers=stragglers(tally),
+        most_corrected=CORRECTED,
         pairs=pairs,
         compared=tally.code.compared,
         href=lambda student: f"feedback/{quote(page_name(student))}",

@@ -9,6 +9,7 @@ from proctor.examining.result import STATES, Result, State
 from proctor.grading.journal import GradedSubmission
 from proctor.grading.similarity import Likeness
 from proctor.marking.assignment import Assignment, ExerciseSheet
+from proctor.points.scheme import Mark, Marks, Scheme
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,14 @@ class Standing:
     started: int  # number of exercises
 
 
+@dataclass(frozen=True)
+class Corrected:
+    """An answer that a person corrected or commented on."""
+
+    student: str
+    mark: Mark
+
+
 class Tally:
     """Counts a class."""
 
@@ -134,22 +143,27 @@ class Tally:
         self.rows = {e.name: Row(e.name, e.points) for e in assignment.exercises}
         self.standings: list[Standing] = []
         self.notes: dict[str, tuple[str, ...]] = {}
+        self.corrected: list[Corrected] = []
         self.code = Likeness()
 
-    def add(self, marked: GradedSubmission) -> None:
+    def add(self, marked: GradedSubmission, marks: Marks | None = None) -> None:
+        """Count a student; without marks, the points are those of the check."""
+        marks = marks or Scheme.of(self.assignment).marks_of(marked)
         for result in marked.results:
             self.rows[result.exercise].add(marked.student, result)
+        self.corrected += [Corrected(marked.student, mark) for mark in marks if mark.correction]
         states = Counter(result.state for result in marked.results)
-        total = sum(points_of(r, self.rows[r.exercise].points) for r in marked.results)
         started = len(marked.results) - states["not_started"]
-        self.standings.append(Standing(marked.student, total, states["passed"], started))
+        self.standings.append(Standing(marked.student, marks.total, states["passed"], started))
         if marked.notes:
             self.notes[marked.student] = marked.notes
         self.code.add(marked.student, marked.code)
 
     def begun(self) -> list[ExerciseSheet]:
-        """The sheets with an exercise that at least one student has begun."""
-        return [s for s in self.assignment.sheets if any(self.rows[e.name].started for e in s.exercises)]
+        """The sheets with an exercise that at least one student has begun, or was given points for by a person."""
+        given = {corrected.mark.exercise for corrected in self.corrected}
+        begun = given | {name for name, row in self.rows.items() if row.started}
+        return [s for s in self.assignment.sheets if any(e.name in begun for e in s.exercises)]
 
     @property
     def points(self) -> float:
@@ -183,8 +197,3 @@ class Tally:
         for standing in self.standings:
             counts[min(int(standing.total / most * bins + 1e-9), bins - 1)] += 1
         return counts
-
-
-def points_of(result: Result, points: float) -> float:
-    """The points that a result earns, as in the gradebook."""
-    return round(result.score * points, 4)

@@ -1,6 +1,7 @@
 """All files of a graded class, made in one pass over the students in their order.
 
 results.jsonl   a line per student and exercise
+marked.jsonl    a line per student with all that is known: pages are made of it again without marking
 grades.csv      a line per student: points per exercise, total
 feedback/       a page per student
 summary.html    the class at a glance
@@ -18,33 +19,43 @@ from functools import lru_cache
 from pathlib import Path
 
 from proctor.examining.result import Result
-from proctor.grading.journal import GradedSubmission, write_atomically
+from proctor.grading.journal import MARKED, GradedSubmission, write_atomically
 from proctor.marking.assignment import Assignment
+from proctor.points.corrections import Corrections
+from proctor.points.scheme import Scheme, points_text
 from proctor.report import feedback, summary
-from proctor.report.lms.results import points_text, spreadsheet_text
-from proctor.report.tally import Tally, points_of
+from proctor.report.tally import Tally
+from proctor.tables import spreadsheet_text
 
 
-def write_reports(out: Path, assignment: Assignment, students: Iterable[GradedSubmission]) -> Tally:
+def write_reports(
+    out: Path,
+    assignment: Assignment,
+    students: Iterable[GradedSubmission],
+    corrections: Corrections | None = None,
+) -> Tally:
     """Write everything; each file appears whole or not at all. Returns the class in numbers."""
+    scheme = Scheme.of(assignment, corrections)
     tally = Tally(assignment)
-    points = {exercise.name: exercise.points for exercise in assignment.exercises}
     pages = out / ".feedback.part"
     shutil.rmtree(pages, ignore_errors=True)
     pages.mkdir()
-    lines, table = out / ".results.part", out / ".grades.part"
+    lines, table, whole = out / ".results.part", out / ".grades.part", out / ".marked.part"
     with (
+        whole.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as kept,
         lines.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as results,
         table.open("w", encoding="utf-8", errors="backslashreplace", newline="") as grades,
     ):
         rows = csv.writer(grades, lineterminator="\n")
-        rows.writerow(["student", *points, "total"])
+        rows.writerow(["student", *(exercise.name for exercise in assignment.exercises), "total"])
         for marked in students:
-            tally.add(marked)
+            marks = scheme.marks_of(marked)
+            tally.add(marked, marks)
+            kept.write(marked.to_json() + "\n")
             results.writelines(line(marked.student, result) for result in marked.results)
-            earned = [points_of(result, points[result.exercise]) for result in marked.results]
-            rows.writerow([spreadsheet_text(marked.student), *map(points_text, earned), points_text(sum(earned))])
-            page = feedback.feedback_page(assignment, marked).encode("utf-8", "backslashreplace")
+            earned = [points_text(mark.points) for mark in marks]
+            rows.writerow([spreadsheet_text(marked.student), *earned, points_text(marks.total)])
+            page = feedback.feedback_page(assignment, marked, marks).encode("utf-8", "backslashreplace")
             (pages / feedback.page_name(marked.student)).write_bytes(page)  # they become visible together
     if (out / "feedback").exists():
         shutil.rmtree(out / "feedback")
@@ -52,6 +63,7 @@ def write_reports(out: Path, assignment: Assignment, students: Iterable[GradedSu
     table.replace(out / "grades.csv")
     write_atomically(out / "summary.html", summary.summary_page(tally))
     write_atomically(out / "unnamed.json", unnamed(tally))
+    whole.replace(out / MARKED)
     lines.replace(out / "results.jsonl")
     return tally
 

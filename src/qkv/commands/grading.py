@@ -17,6 +17,7 @@ from proctor.grading.engines.local import Local
 from proctor.grading.grade import Engine, Outcome, grade_class, salt_of
 from proctor.grading.worker import Plan
 from proctor.marking.submissions import collect
+from proctor.points import corrections
 from proctor.report import lms
 from proctor.sandbox import Fault, Limits, Refused, choose
 from qkv import exercises
@@ -63,6 +64,10 @@ def grade_submissions(
         unknown, absent = [n for n in names if who.find(n) is None], [person.folder for person in who.absent(names)]
         for sentence in lms.differences(unknown, absent):
             say(sentence)
+    corrected = corrections_of(out)
+    if others := corrected.of_others(submission.student for submission in found.submissions):
+        for sentence in lms.not_applied(list(dict.fromkeys(correction.folder for correction in others))):
+            say(sentence)
     chosen = tuple(exercises) if exercises else None
     limits = Limits(seconds=timeout, memory_mb=memory)
     plan = Plan(assignment, (chosen,), salt_of(seed), limits, trust=trust_submissions, locate=True)
@@ -73,7 +78,14 @@ def grade_submissions(
             shutil.copyfile(roster, out / ROSTER)
         with ended_as_by_ctrl_c():
             outcome = grade_class(
-                found.submissions, out, plan, engine_named(engine, jobs, scheduler), seed=seed, resume=resume, say=say
+                found.submissions,
+                out,
+                plan,
+                engine_named(engine, jobs, scheduler),
+                seed=seed,
+                resume=resume,
+                corrections=corrected,
+                say=say,
             )
     except (Refused, Fault) as error:
         click.echo(f"Not graded: {error}", err=True)
@@ -151,9 +163,9 @@ def export_class(directory: Path, kind: str, out: Path, roster: Path | None = No
     who = roster_of(roster or (remembered if remembered.exists() else None))
     if out.is_file() or not out.exists():
         make_writable(out.parent, out)
-    points = {name: exercises.get(name).points for name in exercises.names()}
+    corrected = corrections_of(directory)
     try:
-        remarks = lms.export_results(directory, kind, out, points, program="qkv", roster=who)
+        remarks = lms.export_results(directory, kind, out, worth(), program="qkv", roster=who, corrections=corrected)
     except lms.CannotExport as error:
         click.echo(f"Not exported: {error}", err=True)
         return 1
@@ -175,6 +187,20 @@ def roster_of(path: Path | None) -> lms.Roster | None:
     except lms.BadRoster as error:
         text = str(error)
         raise click.UsageError(text[:1].upper() + text[1:]) from None
+
+
+def worth() -> dict[str, float]:
+    """Exercise -> the points that it is worth."""
+    return {name: exercises.get(name).points for name in exercises.names()}
+
+
+def corrections_of(results: Path) -> corrections.Corrections:
+    """The corrections by a person that lie in a folder of results."""
+    path = results / corrections.NAME
+    try:
+        return corrections.read(path, worth()) if path.exists() else corrections.Corrections()
+    except corrections.BadCorrections as error:
+        raise click.UsageError(str(error)) from None
 
 
 def make_writable(folder: Path, wanted: Path | None = None) -> None:

@@ -84,7 +84,9 @@ def test_the_files_of_a_class(tmp_path: Path, grade: Any, sample: Any) -> None:
     assert (outcome.marked, outcome.resumed, outcome.earlier) == (4, 0, None)
     files = files_of(tmp_path / "out")
     pages = [f"feedback/{name}.html" for name in ("alice", "bob", "carol", "dan")]
-    assert sorted(files) == sorted([*pages, "grades.csv", "results.jsonl", "summary.html", "unnamed.json"])
+    assert sorted(files) == sorted(
+        [*pages, "grades.csv", "marked.jsonl", "results.jsonl", "summary.html", "unnamed.json"]
+    )
 
 
 def test_results_have_a_line_per_student_and_exercise(tmp_path: Path, grade: Any, sample: Any) -> None:
@@ -196,10 +198,10 @@ def test_a_full_disk_loses_nothing(
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             calm_add(self, marked)
 
-        def page(assignment: Any, marked: GradedSubmission) -> str:
+        def page(assignment: Any, marked: GradedSubmission, marks: Any) -> str:
             if marked.student == "carol":
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            return calm_page(assignment, marked)
+            return calm_page(assignment, marked, marks)
 
         patch.setattr(Journal, "add", add) if where == "journal" else patch.setattr(feedback, "feedback_page", page)
         with pytest.raises(OSError, match="No space left on device"):

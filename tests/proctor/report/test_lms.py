@@ -15,9 +15,10 @@ from typing import Any
 
 import pytest
 
+from proctor.points.corrections import Correction, Corrections
 from proctor.report.lms import CannotExport, export_results
 from proctor.report.lms.autograder import autograder
-from proctor.report.lms.results import spreadsheet_text
+from proctor.tables import spreadsheet_text
 
 POINTS = {"double": 1.0, "shifted": 2.0}
 ROWS = [
@@ -190,3 +191,47 @@ def test_damaged_results_are_said_to_be(graded: Path, line: str) -> None:
         export_results(graded, "csv", graded / "c.csv", POINTS, "qkv")
     assert sorted(path.name for path in graded.iterdir()) == ["c.csv", "results.jsonl"]
     assert (graded / "c.csv").read_text() == "from before"
+
+
+# ---- corrections by a person
+
+
+@pytest.fixture
+def corrected() -> Corrections:
+    return Corrections(
+        [Correction("anna", "shifted", "+1", "Well argued."), Correction("陈 伟", "double", "", "Come and see me.")]
+    )
+
+
+def test_corrected_points_are_exported(graded: Path, corrected: Corrections) -> None:
+    for kind in ("canvas", "moodle", "csv"):
+        assert export_results(graded, kind, graded / kind, POINTS, "qkv", corrections=corrected) == []
+    assert table(graded / "canvas")[2][-2:] == ["1", "1.6667"]
+    assert table(graded / "csv")[1] == ["anna", "1", "1.6667", "2.6667"]
+    anna, chen = table(graded / "moodle")[1:]
+    assert anna[1:4] == ["1", "1.6667", "2.6667"]
+    assert anna[4] == (
+        'shifted: not yet\nYou triple x, "twice".\n'
+        "The check gave 0.6667 of 2; a person corrected it to 1.6667.\nComment: Well argued."
+    )
+    assert chen[1:] == [
+        "0",
+        "0",
+        "0",
+        "double: not started\nComment: Come and see me.\n\nshifted: stopped",
+    ]
+
+
+def test_gradescope_shows_a_correction_beside_the_verdict(graded: Path, corrected: Corrections) -> None:
+    export_results(graded, "gradescope", graded / "class.zip", POINTS, "qkv", corrections=corrected)
+    with zipfile.ZipFile(graded / "class.zip") as archive:
+        anna = json.loads(archive.read("anna/results.json"))
+    check_results(anna)
+    assert (anna["score"], anna["tests"][1]["score"], anna["tests"][1]["status"]) == (2.6667, 1.6667, "failed")
+    assert anna["tests"][1]["output"].endswith("Comment: Well argued.")
+
+
+def test_a_correction_of_nobody_is_named(graded: Path) -> None:
+    corrected = Corrections([Correction("bert", name, "1") for name in POINTS])
+    said = export_results(graded, "csv", graded / "plain.csv", POINTS, "qkv", corrections=corrected)
+    assert said == ["Corrected, but not in the results: bert."]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -11,8 +12,9 @@ from typing import Any
 import pytest
 
 from proctor.examining.result import Explanation, Result
-from proctor.grading.journal import GradedSubmission
+from proctor.grading.journal import GradedSubmission, read_marked
 from proctor.grading.worker import failed_submission
+from proctor.points.corrections import Correction, Corrections
 from proctor.report import feedback, summary
 from proctor.report.tally import Tally
 from proctor.report.write import write_reports
@@ -184,3 +186,36 @@ def test_a_name_that_is_too_long_for_a_file(tmp_path: Path, assignment: Any) -> 
         if tag == "a"
     ]
     assert linked == []  # nobody is behind
+
+
+def test_a_correction_stands_beside_the_verdict(tmp_path: Path, assignment: Any) -> None:
+    absent = {n: result(n, "not_started") for n in ("square", "share", "bump")}
+    corrected = Corrections(
+        [Correction("anna", "double", "+0.25", EVIL), Correction("anna", "square", "1", "Sent by mail.")]
+    )
+    write_reports(tmp_path, assignment, [student("anna", double=tripled(), **absent), student("ben")], corrected)
+    page = (tmp_path / "feedback" / "anna.html").read_text("utf-8")
+    text = Tags(page).text
+    assert "You triple x." in text
+    assert "0.75 of 1 The check gave 0.5 of 1; a person corrected it to 0.75. Comment: <script>alert(1)" in text
+    assert "The check gave 0 of 1; a person corrected it to 1. Comment: Sent by mail." in text
+    assert "Not started: share , bump ." in text
+    assert "3.75 of 6 points" in text
+    assert EVIL not in page
+    assert "corrected" not in Tags((tmp_path / "feedback" / "ben.html").read_text("utf-8")).text
+    summary_text = Tags((tmp_path / "summary.html").read_text("utf-8")).text
+    assert "Corrected by a person" in summary_text
+    assert "anna double 0.5 0.75 <script>alert(1)" in summary_text
+    assert "anna square 0 1 Sent by mail." in summary_text
+    assert (tmp_path / "grades.csv").read_text("utf-8").splitlines()[1] == "anna,0.75,2,1,0,0,3.75"
+    rows = [json.loads(line) for line in (tmp_path / "results.jsonl").read_text("utf-8").splitlines()]
+    assert [row["score"] for row in rows[:3]] == [0.5, 1.0, 0.0]
+
+
+def test_pages_can_be_made_again_of_what_was_marked(tmp_path: Path, assignment: Any) -> None:
+    students = [student("anna", notes=("a note",), double=tripled()), student("ben")]
+    write_reports(tmp_path, assignment, students)
+    assert list(read_marked(tmp_path)) == students
+    (tmp_path / "marked.jsonl").write_text("{}\n")
+    with pytest.raises(ValueError, match=r"marked\.jsonl is damaged"):
+        list(read_marked(tmp_path))

@@ -54,7 +54,7 @@ def test_a_folder_is_found_however_its_name_is_written(tmp_path: Path) -> None:
         ("folder,id,name\nanna\n", "line 2 has no id"),
         ("folder,id,name\nanna,1,A\nben,2,B\nanna,3,C\n", "lines 2 and 4 both have the folder 'anna'"),
         ("folder,id,name\nanna,1,A\nben,1,B\n", "lines 2 and 3 both have the id '1'"),
-        ('folder,id,name\nanna,"1,A\n', "unexpected end of data"),
+        ('folder,id,name\nanna,"1,A\n', "line 2 is no line of a CSV file (unexpected end of data)"),
     ],
 )  # fmt: skip
 def test_a_bad_roster_says_what_is_wrong(tmp_path: Path, content: str, why: str) -> None:

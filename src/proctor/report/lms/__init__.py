@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from proctor.marking.submissions import joined_names
+from proctor.points.corrections import Corrections
+from proctor.points.scheme import Scheme
 from proctor.report.lms import canvas, gradescope, moodle, plain
 from proctor.report.lms.results import CannotExport, Gradebook
 from proctor.report.lms.roster import BadRoster, Roster, read_roster
@@ -23,7 +25,13 @@ FORMATS: dict[str, Callable[[Gradebook, Path], None]] = {
 
 
 def export_results(
-    directory: Path, kind: str, out: Path, points: Mapping[str, float], program: str, roster: Roster | None = None
+    directory: Path,
+    kind: str,
+    out: Path,
+    points: Mapping[str, float],
+    program: str,
+    roster: Roster | None = None,
+    corrections: Corrections | None = None,
 ) -> list[str]:
     """Turn the results in `directory` into a file for an LMS, which appears whole or not at all.
 
@@ -34,6 +42,7 @@ def export_results(
         points: exercise -> what it is worth.
         program: the package whose command line graded the class; Gradescope runs it over there.
         roster: who is who, if somebody said it.
+        corrections: by a person; they are in the points.
 
     Returns:
         what an instructor should know about it, in sentences.
@@ -42,7 +51,7 @@ def export_results(
         CannotExport: the results are not what this form can hold.
     """
     out.parent.mkdir(parents=True, exist_ok=True)
-    book = Gradebook(directory / "results.jsonl", points, program, roster)
+    book = Gradebook(directory / "results.jsonl", Scheme(points, corrections), program, roster)
     if out.exists() and not out.is_file():  # a pipe, /dev/stdout
         FORMATS[kind](book, out)
         return remarks(book, kind)
@@ -60,7 +69,13 @@ def remarks(book: Gradebook, kind: str) -> list[str]:
     left_out = (
         " Moodle refuses a whole file for one line without an id: they have none in it." if kind == "moodle" else ""
     )
-    return differences(book.unknown, [person.folder for person in book.absent], left_out)
+    said = differences(book.unknown, [person.folder for person in book.absent], left_out)
+    return said + not_applied(book.not_applied)
+
+
+def not_applied(folders: Sequence[str]) -> list[str]:
+    """The folders of corrections that have no results, in a sentence."""
+    return [f"Corrected, but not in the results: {joined_names(list(folders), MOST)}."] if folders else []
 
 
 def differences(unknown: Sequence[str], absent: Sequence[str], left_out: str = "") -> list[str]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from proctor.report.lms.results import Gradebook, points_text, spreadsheet_text, write_table
+from proctor.points.scheme import points_text
+from proctor.report.lms.results import Gradebook
 from proctor.report.lms.roster import Person
+from proctor.tables import spreadsheet_text, write_table
 
 STUDENT = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 

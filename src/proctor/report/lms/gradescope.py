@@ -44,14 +44,14 @@ def results(student: Student, book: Gradebook) -> dict[str, Any]:
             {
                 "name": row["exercise"],
                 "number": str(number),
-                "score": earned,
-                "max_score": book.worth(row["exercise"]),
+                "score": mark.points,
+                "max_score": mark.worth,
                 "status": "passed" if row["state"] == "passed" else "failed",
-                "output": row["message"],
+                "output": "\n".join(filter(None, [row["message"], mark.told])),
                 "visibility": "visible",
                 "extra_data": {key: row.get(key) for key in EXTRA},
             }
-            for number, (row, earned) in enumerate(zip(student.rows, student.earned, strict=True), start=1)
+            for number, (row, mark) in enumerate(zip(student.rows, student.marks, strict=True), start=1)
         ],
     }
 

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from proctor.report.lms.results import Gradebook, Student, points_text, spreadsheet_text, write_table
+from proctor.points.scheme import points_text
+from proctor.report.lms.results import Gradebook, Student
 from proctor.report.lms.roster import Person
+from proctor.tables import spreadsheet_text, write_table
 
 COLUMNS = {"idnumber": "id", "username": "login", "email": "email"}  # Moodle's -> the roster's
 
@@ -36,5 +38,9 @@ def grades(student: Student) -> list[str]:
 
 
 def feedback(student: Student) -> str:
-    """Feedback on the answers that are begun and not right."""
-    return "\n\n".join(row["message"] for row in student.rows if row["state"] not in ("passed", "not_started"))
+    """Feedback on the answers that are begun and not right, and on those that a person spoke of."""
+    told = []
+    for row, mark in zip(student.rows, student.marks, strict=True):
+        if row["state"] not in ("passed", "not_started") or mark.told:
+            told.append("\n".join(filter(None, [row["message"], mark.told])))
+    return "\n\n".join(told)

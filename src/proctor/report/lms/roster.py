@@ -6,18 +6,15 @@ for them; other columns are ignored. It is the instructor's own file, so its ids
 
 from __future__ import annotations
 
-import csv
-import io
-import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from proctor.marking.submissions import legible
+from proctor.tables import BadTable, key, parse_table, read_text
 
 NEEDED = ("folder", "id", "name")
 USED = (*NEEDED, "login", "email")
-LARGEST = 16 * 2**20  # bytes
 
 
 class BadRoster(ValueError):
@@ -60,11 +57,6 @@ class Roster:
         return [person for person in self.people if person not in present]
 
 
-def key(folder: str) -> str:
-    """A key that is equal for two spellings of one name: some systems write ü as u with two dots."""
-    return unicodedata.normalize("NFC", folder)
-
-
 def read_roster(path: Path) -> Roster:
     """A roster from its file.
 
@@ -72,47 +64,29 @@ def read_roster(path: Path) -> Roster:
         BadRoster: it cannot be read, has no header or the wrong one, or two lines contradict each other.
     """
     try:
-        with path.open("rb") as file:
-            content = file.read(LARGEST + 1)
-    except OSError as error:
-        raise BadRoster(f"the roster {path} cannot be read ({error.strerror}).") from None
-    if len(content) > LARGEST:
-        raise BadRoster(f"the roster {path} has more than {LARGEST // 2**20} MB: it is probably another file.")
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise BadRoster(f"the roster {path} is not text in UTF-8: save it as CSV UTF-8.") from None
+        text = read_text(path)
+    except BadTable as error:
+        raise BadRoster(f"the roster {path} {error}") from None
     try:
         columns, people = parse_roster(text)
-    except (BadRoster, csv.Error) as error:
+    except BadTable as error:
         raise BadRoster(f"the roster {path} cannot be used: {str(error).rstrip('.')}.") from None
     return Roster(people, columns)
 
 
 def parse_roster(text: str) -> tuple[list[str], list[Person]]:
     """The columns that are used, and the people."""
-    first = text.partition("\n")[0]
-    separator = max(",;\t", key=first.count)  # what a spreadsheet writes depends on its language
-    lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    header = [name.strip().lower() for name in next(lines, [])]
-    if missing := [name for name in NEEDED if name not in header]:
-        came = f"its first line is {first.strip()[:100]!r}" if first.strip() else "it is empty"
-        raise BadRoster(f"it has no column {' and no column '.join(missing)}; {came}, and folder,id,name is expected")
-    if twice := [name for name in USED if header.count(name) > 1]:
-        raise BadRoster(f"it has two columns {twice[0]}")
-    columns = [name for name in USED if name in header]
+    table = parse_table(text, NEEDED, USED)
+    columns = [name for name in USED if name in table.header]
     people: list[Person] = []
     seen: dict[tuple[str, str], int] = {}
-    for cells in lines:
-        if not any(cell.strip() for cell in cells):
-            continue
-        line = lines.line_num
-        values = dict(zip(header, (cell.strip() for cell in cells), strict=False))
+    for found in table.lines:
+        line, values = found.number, found.cells
         for name in NEEDED[:2]:
             if not values.get(name):
-                raise BadRoster(f"line {line} has no {name}")
+                raise BadTable(f"line {line} has no {name}")
             other = seen.setdefault((name, key(values[name])), line)
             if other != line:
-                raise BadRoster(f"lines {other} and {line} both have the {name} {values[name]!r}")
+                raise BadTable(f"lines {other} and {line} both have the {name} {values[name]!r}")
         people.append(Person(**{name: values.get(name, "") for name in columns}))
     return columns, [replace(person, name=person.name or person.folder) for person in people]
