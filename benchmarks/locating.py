@@ -22,6 +22,7 @@ from statistics import median
 import torch
 
 from proctor import Examiner, Result
+from proctor.examining.result import HELPS
 from proctor.locate.where import lacks_a_line
 from proctor.marking.answers import Answers
 from proctor.marking.extraction import extract
@@ -34,11 +35,12 @@ from qkv.notebook.checking import judged_in_process
 ANSWERS = Path(__file__).resolve().parents[1] / "answers"
 SALT = "kept answers"
 HALVES = {"tuned": "those that the search was tuned on", "held": "those that were held back"}
-KINDS = {"named": "named", "explained": "explained", "located": "located", None: "told nothing"}
+KINDS = {**{kind: kind for kind in HELPS}, None: "told nothing"}
 INTRODUCTION = """\
-Of the wrong answers in `answers/`, how many are told which mistake they make (*named*), which property they lack or
-what they raised (*explained*), or in which line they go wrong (*located*); with the search of `proctor.locate` and
-without it, where a line is known of code that stopped. A file's answers are all in one half, by a hash of its path.
+Of the wrong answers in `answers/`, how many are told which mistake they make (*named*) or nearly make (*resembles*),
+which property they lack or what is wrong with their result (*explained*), in which line they go wrong (*located*), or
+see numbers and facts alone (*shown*); with the search of `proctor.locate` and without it, where a line is known of code
+that stopped. A file's answers are all in one half, by a hash of its path.
 """
 
 
@@ -107,7 +109,7 @@ def section(which: str = "all", part: str = "", every: int = 1, talk: bool = Fal
     found: list[Judged] = []
     for judged in Judge().judged(which, part, every):
         found.append(judged)
-        if talk and judged.plain.help is None:
+        if talk and judged.plain.help != "named":
             print(f"{judged.path.relative_to(ANSWERS)} {judged.plain.exercise}: {said(judged.searched)}", flush=True)
     lines = ["## What a wrong answer is told", "", *INTRODUCTION.splitlines()]
     lines += [*([f"One file in {every} was looked at."] if every > 1 else []), ""]

@@ -159,7 +159,7 @@ class Examiner:
         result = replace(result, evidence=(*result.evidence, *facts(self.expected, known, first.name)))
         if (otherwise := self._other_return(seen)) is not None:
             return replace(result, explanations=(otherwise,), help="explained")
-        return replace(result, explanations=(UNRECOGNISED,))
+        return replace(result, explanations=(UNRECOGNISED,), help="shown")
 
     def remarks(self, seen: ComparableObservations) -> tuple[str, ...]:
         """Notes shown with a pass; they never affect the score."""
@@ -373,9 +373,12 @@ class Examiner:
         if raised.where or not raised.returned:
             if (otherwise := signature_explanation(self.exercise.name, raised)) is not None:
                 return replace(result, state="stopped", explanations=(otherwise,), help="explained")
-            helped = "located" if raised.where else None
             return replace(
-                result, state="stopped", explanations=(exception_explanation(raised),), help=helped, line=raised.line
+                result,
+                state="stopped",
+                explanations=(exception_explanation(raised),),
+                help="located" if raised.where else "shown",
+                line=raised.line,
             )
         asked = self._reference_returns(probe)
         if raised.returned != asked:

@@ -7,6 +7,14 @@ from typing import Any, Literal
 
 State = Literal["passed", "not_yet", "not_started", "stopped", "fault"]
 STATES: tuple[State, ...] = ("passed", "not_yet", "not_started", "stopped", "fault")
+Help = Literal["named", "resembles", "explained", "located", "shown"]
+HELPS: dict[Help, str] = {
+    "named": "a mistake that we know does exactly the same, on two sets of inputs",
+    "resembles": "a mistake that we know does the same on most of the checks that fail, and the rest is shown",
+    "explained": "a property that is missing, a rule, or a fact about the result that says what is wrong",
+    "located": "a line, proved by running: it raised there, or another value or text there makes checks pass",
+    "shown": "numbers and facts, and no line: nothing more could be proved",
+}
 IN_WORDS: dict[State, str] = {
     "passed": "passed",
     "not_yet": "not yet",
@@ -57,7 +65,8 @@ class Result:
     next_step: str = ""
     seconds: float = 0.0
     remarks: tuple[str, ...] = ()  # notes shown with a pass; never affect the score
-    help: str | None = None  # kind of help for a wrong answer: "named", "explained" or "located"
+    help: Help | None = None  # how a wrong answer was helped; None where there is nothing to show
+    resembles: str = ""  # the name of a mistake that does the same on most of the checks that fail
     line: int | None = None  # of the student's file or cell, where that is known
     located: Located | None = None  # how that line was found, where no mistake was named
     steps: tuple[str, ...] = ()  # hints about this very mistake, each a step further

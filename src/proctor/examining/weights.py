@@ -232,7 +232,7 @@ class WeightsJudge:
         )
         if passed == len(measures):
             return result
-        result = replace(result, state="not_yet", explanations=(UNNAMED,), next_step=self.next_step)
+        result = replace(result, state="not_yet", explanations=(UNNAMED,), next_step=self.next_step, help="shown")
         if mistake is None:
             return result
         return replace(result, misconceptions=(mistake.name,), explanations=(mistake.explanation,), help="named")

@@ -77,7 +77,7 @@ class ReferenceValues:
 
 def lacks_a_line(result: Result) -> bool:
     """Is the answer wrong without an explanation, or with one for a property but without a line?"""
-    return result.state == "not_yet" and (result.help is None or is_of_a_property(result))
+    return result.state == "not_yet" and (result.help in (None, "shown") or is_of_a_property(result))
 
 
 def is_of_a_property(result: Result) -> bool:

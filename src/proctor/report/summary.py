@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from urllib.parse import quote
 
-from proctor.examining.result import IN_WORDS, State
+from proctor.examining.result import HELPS, IN_WORDS, State
 from proctor.locate.words import KINDS
 from proctor.report.feedback import page_name
 from proctor.report.tally import Row, Standing, Tally
@@ -48,6 +48,8 @@ def summary_page(tally: Tally) -> str:
         lesson=[m for m in mistakes if m.count > 1][:LESSON] or mistakes[:LESSON],
         unnamed=tally.unnamed()[:UNNAMED],
         kinds=KINDS,
+        helps=tally.helps(),
+        help_words=HELPS,
         stops=tally.stops()[:STOPS],
         states=IN_BARS,
         words=IN_WORDS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from proctor.examining.result import STATES, Result, State
+from proctor.examining.result import HELPS, STATES, Help, Located, Result, State
 from proctor.grading.journal import GradedSubmission
 from proctor.grading.similarity import Likeness
 from proctor.marking.assignment import Assignment, ExerciseSheet
@@ -77,6 +77,7 @@ class Row:
     mistakes: dict[str, Mistake] = field(default_factory=dict)
     stops: dict[str, Stop] = field(default_factory=dict)  # reason -> its count
     unnamed: dict[tuple[str, str], Unnamed] = field(default_factory=dict)  # (by, kind) -> mistakes without a name
+    helps: Counter[Help | None] = field(default_factory=Counter)  # how those that do not pass were helped
     unexplained: int = 0  # number of answers without any explanation
     unexplained_example: Example | None = None
 
@@ -85,13 +86,15 @@ class Row:
         self.score += result.score
         if result.state == "passed":
             return
+        if result.state in ("not_yet", "stopped"):
+            self.helps[result.help] += 1
         example = Example(student, result.evidence[0] if result.evidence else "")
         if result.misconceptions:
             for name, why in zip(result.misconceptions, result.explanations, strict=False):
                 new = Mistake(self.name, name, why.sentence, why.reason, example)
                 self.mistakes.setdefault(name, new).count += 1
-        elif result.located is not None:
-            found = result.located
+        elif result.resembles or result.located is not None:
+            found = result.located or Located("resembles", result.resembles, example.evidence)
             group = self.unnamed.setdefault((found.by, found.kind), Unnamed(self.name, found.by, found.kind))
             group.places.append(MistakeLocation(student, result.line, found.old, found.new))
         elif result.state == "not_yet":
@@ -189,6 +192,13 @@ class Tally:
         for row in self.rows.values():
             total.update(row.states)
         return total
+
+    def helps(self) -> Counter[Help | None]:
+        """How the answers that do not pass were helped, in the order of `HELPS`; those with nothing come last."""
+        counts: Counter[Help | None] = Counter()
+        for row in self.rows.values():
+            counts.update(row.helps)
+        return Counter({kind: counts[kind] for kind in (*HELPS, None) if counts[kind]})
 
     def histogram(self, bins: int = 10) -> list[int]:
         """Number of students with a total in each tenth of the points; the best total counts to the last."""

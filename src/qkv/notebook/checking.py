@@ -14,7 +14,7 @@ from typing import Any
 
 from proctor import Examiner, Exercise, Result, WeightsJudge
 from proctor.examining.exercise import Question
-from proctor.examining.result import IN_WORDS, STATES, Explanation
+from proctor.examining.result import IN_WORDS, STATES, Explanation, Help
 from proctor.inside.observe import describe_exception
 from proctor.marking.answers import Answers
 from proctor.marking.copies import judge_copies
@@ -107,8 +107,10 @@ def name_of(answer: Any) -> str | None:
 
 def not_examined(exercise: Exercise, why: Explanation, line: int | None = None) -> Result:
     """The result of an answer that was stopped before anything could be said about it."""
-    probes, helped = len(exercise.counted()), "located" if line else None
-    return Result(exercise.name, "stopped", 0.0, 0, probes, explanations=(why,), help=helped, line=line)
+    helped: Help | None = "located" if line else None
+    return Result(
+        exercise.name, "stopped", 0.0, 0, len(exercise.counted()), explanations=(why,), help=helped, line=line
+    )
 
 
 def check_named(name: str, answer: Callable[..., Any]) -> Result:

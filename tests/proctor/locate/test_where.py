@@ -257,7 +257,7 @@ def test_it_costs_no_points(mark: Mark, sample_norm: Any, examiners: dict[str, E
     files = [File("work.py", text.encode())]
     plain = mark_submission(sample_norm.assignment(), examiners, here, files)[0][0]
     found = mark(text)
-    assert plain.help is None
+    assert plain.help == "shown"
     assert (found.score, found.state, found.probes_passed) == (plain.score, plain.state, plain.probes_passed)
 
 
@@ -314,7 +314,7 @@ def test_a_reference_without_a_text_traces_nothing(sample: Any) -> None:
     marker = SubmissionMarker(sample.assignment(), examiners, runner, answers, locator=LineSearch())
     marker.mark()
     assert marker.results["square"].state == "not_yet"
-    assert marker.results["square"].help is None
+    assert marker.results["square"].help == "shown"
 
 
 def test_edits_are_made_where_they_say(sample_norm: Any) -> None:

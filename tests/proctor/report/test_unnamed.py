@@ -26,6 +26,10 @@ def located(line: int, kind: str = "operator", by: str = "repair", new: str = "x
     )
 
 
+def nearly() -> Result:
+    return Result("double", "not_yet", 0.5, 1, 2, explanations=WHY, help="resembles", resembles="halves")
+
+
 def student(name: str, result: Result, sample: Any) -> GradedSubmission:
     others = (Result(e.name, "passed", 1.0, 2, 2) for e in sample.assignment().exercises[1:])
     return GradedSubmission(name, "d", (result, *others))
@@ -38,6 +42,7 @@ def out(tmp_path: Path, sample: Any) -> Path:
         student("bob", located(7), sample),
         student("cid", located(4, "Call", "trace", ""), sample),
         student("dee", located(5, "dimension + sign"), sample),
+        student("eve", nearly(), sample),
     ]
     write_reports(tmp_path, sample.assignment(), students)
     return tmp_path
@@ -49,6 +54,7 @@ def test_they_are_grouped_by_kind_for_an_author(out: Path) -> None:
         ("double", "repair", "operator", 2),
         ("double", "trace", "Call", 1),
         ("double", "repair", "dimension + sign", 1),
+        ("double", "resembles", "halves", 1),
     ]
     assert groups[0]["places"][1] == {"student": "bob", "line": 7, "old": "x - 1 < <b>", "new": "x + 1"}
 
@@ -59,6 +65,7 @@ def test_the_summary_shows_the_groups_and_no_repair(out: Path) -> None:
     assert "the operator" in page
     assert "the dimension, and the sign" in page
     assert "a value that no right solution has" in page
+    assert "nearly the mistake <code>halves</code>" in page
     assert "x - 1 &lt; &lt;b&gt;" in page
     assert "x + 1" not in page
     assert "Wrong in ways that have no name yet" not in page, "each has its place"
@@ -74,11 +81,22 @@ def test_no_student_is_shown_the_repair(out: Path) -> None:
         ("located", 7),
         ("located", 4),
         ("located", 5),
+        ("resembles", None),
     ]
 
 
-def test_the_journal_keeps_them(sample: Any) -> None:
-    marked = student("ada", located(3), sample)
+def test_the_summary_counts_how_wrong_answers_were_helped(out: Path) -> None:
+    page = (out / "summary.html").read_text()
+    table = page[page.index("What wrong answers were told") :]
+    assert [table.index(f'<td class="name">{kind}</td>') for kind in ("resembles", "located")] == sorted(
+        table.index(f'<td class="name">{kind}</td>') for kind in ("resembles", "located")
+    )
+    assert '<td class="name">named</td>' not in table
+
+
+@pytest.mark.parametrize("result", [located(3), nearly()])
+def test_the_journal_keeps_them(sample: Any, result: Result) -> None:
+    marked = student("ada", result, sample)
     assert GradedSubmission.from_json(marked.to_json()) == marked
 
 
@@ -95,5 +113,5 @@ def test_a_worker_locates_where_that_is_asked_for(sample_norm: Any, quick_start:
     assert results[True].located == Located(
         "repair", "operator", "(c * c).mean(-1, keepdim=True) - eps", results[True].located.new
     )  # type: ignore[union-attr]
-    assert results[False].help is None
+    assert results[False].help == "shown"
     assert results[True].score == results[False].score
