@@ -1,4 +1,4 @@
-"""Published weights in the course's own modules: GPT-2, BERT, T5 and ViT.
+"""Published weights in the course's own modules: GPT-2, BERT, T5, ViT, Llama and Qwen3.
 
     model = load("openai-community/gpt2")      # by name, or a folder with config.json and model.safetensors
     tokenizer = load_tokenizer("openai-community/gpt2")

@@ -16,11 +16,13 @@ from itertools import pairwise
 from pathlib import Path
 
 import torch
+from torch import nn
 
 from qkv.model.models import sampling_probabilities
 from qkv.model.zoo import GPT2
 from qkv.pretrained.checkpoint import CheckpointError
 from qkv.pretrained.hub import folder_of
+from qkv.pretrained.library_tokenizer import LibraryTokenizer, end_of, is_gpt2s
 
 # Letters, numbers, other signs, white space: each character of a text by its kind, so that `re` can cut it
 WORD = re.compile(r" ?L+| ?N+| ?O+|[ S]+(?![^ S])|[ S]+")
@@ -124,13 +126,17 @@ class ByteLevelBPE:
         return tuple(self.vocab[part] for part in parts)
 
 
-def load_tokenizer(source: str | Path, cache: str | Path | None = None) -> ByteLevelBPE:
-    """Read vocab.json and merges.txt.
+def load_tokenizer(source: str | Path, cache: str | Path | None = None) -> ByteLevelBPE | LibraryTokenizer:
+    """Read vocab.json and merges.txt, as GPT-2 has them, or a tokenizer.json that cuts texts in another way.
 
     Args:
         source: a folder, or a name on the Hub such as "openai-community/gpt2".
         cache: where files from the Hub are kept; None means the Hub's own place.
     """
+    whole = found(source, "tokenizer.json", cache)
+    if whole is not None and not is_gpt2s(whole):
+        settings = found(source, "tokenizer_config.json", cache)
+        return LibraryTokenizer(whole, None if settings is None else end_of(settings))
     folder = folder_of(source, ["vocab.json", "merges.txt"], cache)
     for name in ("vocab.json", "merges.txt"):
         if not (folder / name).is_file():
@@ -142,6 +148,15 @@ def load_tokenizer(source: str | Path, cache: str | Path | None = None) -> ByteL
     if not isinstance(vocab, dict) or not all(isinstance(number, int) for number in vocab.values()):
         raise CheckpointError(f"{folder / 'vocab.json'} does not give a whole number for each token.")
     return ByteLevelBPE(vocab, read_merges(folder / "merges.txt"))
+
+
+def found(source: str | Path, name: str, cache: str | Path | None) -> Path | None:
+    """A file that a checkpoint may have or not."""
+    try:
+        path = folder_of(source, [name], cache) / name
+    except CheckpointError:
+        return None
+    return path if path.is_file() else None
 
 
 def read_merges(path: Path) -> list[tuple[str, str]]:
@@ -159,8 +174,8 @@ def read_merges(path: Path) -> list[tuple[str, str]]:
 
 @torch.no_grad()
 def write(
-    model: GPT2,
-    tokenizer: ByteLevelBPE,
+    model: nn.Module,
+    tokenizer: ByteLevelBPE | LibraryTokenizer,
     prompt: str,
     n_tokens: int,
     temperature: float = 1.0,
@@ -168,12 +183,13 @@ def write(
     top_p: float | None = None,
     generator: torch.Generator | None = None,
 ) -> str:
-    """Let GPT-2 go on with a text, token by token, until it ends or there are n_tokens new ones.
+    """Let GPT-2, Llama or Qwen3 go on with a text, token by token, until it ends or there are n_tokens new ones.
 
     Args:
-        model: what `load` gives for GPT-2.
+        model: what `load` gives for them. GPT-2 reads its last `model.length` tokens anew for every token; a `Llama`,
+            which gives logits and caches, reads each token once.
         tokenizer: what `load_tokenizer` gives for it.
-        prompt: how the text begins, at least one character; the last `model.length` tokens are read.
+        prompt: how the text begins, at least one character.
         n_tokens: how many tokens are written at most.
         temperature: see `sampling_probabilities`, as for top_k and top_p.
         top_k: how many tokens may be drawn.
@@ -186,12 +202,17 @@ def write(
     ids = tokenizer.encode(prompt)
     if not ids:
         raise ValueError("prompt is empty, expected at least one character to go on from.")
-    device = model.tokens.weight.device
+    device = next(model.parameters()).device
+    caches, new = None, ids
     for _ in range(n_tokens):
-        logits = model(torch.tensor([ids[-model.length :]], device=device))[0, -1]
-        p = sampling_probabilities(logits, temperature, top_k, top_p)
+        if isinstance(model, GPT2):
+            logits = model(torch.tensor([ids[-model.length :]], device=device))
+        else:
+            logits, caches = model(torch.tensor([new], device=device), caches)
+        p = sampling_probabilities(logits[0, -1], temperature, top_k, top_p)
         following = int(torch.multinomial(p.cpu(), 1, generator=generator))
         if following == tokenizer.end:
             break
         ids.append(following)
+        new = [following]
     return tokenizer.decode(ids)

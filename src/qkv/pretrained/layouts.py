@@ -3,84 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from qkv.model.blocks import gelu
 from qkv.model.t5 import T5
 from qkv.model.zoo import BERT, GPT2, ViT, gelu_tanh
-from qkv.pretrained.checkpoint import Config, Shape
+from qkv.pretrained.checkpoint import Config
+from qkv.pretrained.llama import llama, llama_parts, qwen3, qwen3_parts, speeds
+from qkv.pretrained.parts import Layout, Part, linear, norm, plain, third, turned_linear
 
-Convert = Callable[[Tensor], Tensor]
 GELUS: dict[str, Any] = {"gelu": gelu, "gelu_new": gelu_tanh, "gelu_pytorch_tanh": gelu_tanh, "relu": torch.relu}
-
-
-@dataclass(frozen=True)
-class Part:
-    """One tensor of a file, and what our parameters take of it."""
-
-    name: str
-    shape: Shape
-    ours: Mapping[str, Convert]
-
-
-@dataclass(frozen=True)
-class Layout:
-    """How one architecture is laid out in a file.
-
-    `model` builds ours from the configuration and the names in the file, `parts` says what becomes of every tensor.
-    """
-
-    title: str
-    classes: tuple[str, ...]  # as config.json calls them
-    model: Callable[[Config, set[str]], nn.Module]
-    parts: Callable[[Config, set[str]], Iterator[Part]]
-    rename: Callable[[str], str] = field(default=str)
-    unused: str = ""  # pattern of tensors that are there for other purposes
-    copies: Mapping[str, str] = field(default_factory=dict)  # a tensor that may be there again under another name
-
-
-def same(tensor: Tensor) -> Tensor:
-    return tensor
-
-
-def turned(tensor: Tensor) -> Tensor:
-    return tensor.T
-
-
-def third(i: int, turn: bool) -> Convert:
-    """One of the three projections that GPT-2 keeps side by side."""
-
-    def convert(tensor: Tensor) -> Tensor:
-        piece = tensor.chunk(3, dim=-1)[i]
-        return piece.T if turn else piece
-
-    return convert
-
-
-def plain(theirs: str, ours: str, *shape: int) -> Part:
-    return Part(theirs, shape, {ours: same})
-
-
-def linear(theirs: str, ours: str, d_in: int, d_out: int) -> Iterator[Part]:
-    """A weight (d_out, d_in), as in nn.Linear, and its bias."""
-    yield plain(f"{theirs}.weight", f"{ours}.weight", d_out, d_in)
-    yield plain(f"{theirs}.bias", f"{ours}.bias", d_out)
-
-
-def turned_linear(theirs: str, ours: str, d_in: int, d_out: int) -> Iterator[Part]:
-    """A weight (d_in, d_out), as in GPT-2's files, and its bias."""
-    yield Part(f"{theirs}.weight", (d_in, d_out), {f"{ours}.weight": turned})
-    yield plain(f"{theirs}.bias", f"{ours}.bias", d_out)
-
-
-def norm(theirs: str, ours: str, d: int) -> Iterator[Part]:
-    yield plain(f"{theirs}.weight", f"{ours}.weight", d)
-    yield plain(f"{theirs}.bias", f"{ours}.bias", d)
 
 
 # GPT-2 ----------------------------------------------------------------------------------------------------------------
@@ -314,4 +250,22 @@ LAYOUTS = {
         copies={f"{stack}.embed_tokens.weight": "shared.weight" for stack in ("encoder", "decoder")},
     ),
     "vit": Layout("ViT", ("ViTForImageClassification",), vit, vit_parts, unused=r"vit\.pooler\..*"),
+    "llama": Layout(
+        "Llama",
+        ("LlamaForCausalLM",),
+        llama,
+        llama_parts,
+        unused=r".*rotary_emb\.inv_freq",  # in old files; computed from config.json
+        copies={"lm_head.weight": "model.embed_tokens.weight"},
+        computed=speeds,
+    ),
+    "qwen3": Layout(
+        "Qwen3",
+        ("Qwen3ForCausalLM",),
+        qwen3,
+        qwen3_parts,
+        unused=r".*rotary_emb\.inv_freq",
+        copies={"lm_head.weight": "model.embed_tokens.weight"},
+        computed=speeds,
+    ),
 }

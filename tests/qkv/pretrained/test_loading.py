@@ -242,8 +242,8 @@ def test_a_folder_without_files(folder):
 
 def test_another_architecture(folder):
     written(their_gpt2(), folder)
-    change_config(folder, model_type="llama")
-    refuses("config.json says model_type = 'llama'; we read gpt2, bert, t5, vit.", folder)
+    change_config(folder, model_type="mistral")
+    refuses("config.json says model_type = 'mistral'; we read gpt2, bert, t5, vit, llama, qwen3.", folder)
     change_config(folder, model_type="gpt2", architectures=["GPT2ForSequenceClassification"])
     words = "this GPT-2 is a GPT2ForSequenceClassification, expected a GPT2LMHeadModel or GPT2Model."
     refuses(words, folder)
