@@ -7,7 +7,7 @@ once (`ComparableTensor`), and compared by numpy, whose strength is small arrays
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from proctor.examining import labels
 from proctor.inside.observe import Observation
 
 # Relative to the largest finite magnitude of the expected tensor, by the dtype of the *expected* one, so that no answer
@@ -84,11 +85,10 @@ class ComparableTensor:
     def difference(self, name: str, seen: ComparableTensor) -> Difference | None:
         """The difference of a tensor from this one, with its sentence; None if they agree."""
         if seen.tensor.shape != self.tensor.shape:
-            return Difference(
-                math.inf, f"{name} has shape {shape_text(seen.tensor)}, expected {shape_text(self.tensor)}."
-            )
+            shapes = tuple(seen.tensor.shape), tuple(self.tensor.shape)
+            return Difference(math.inf, labels.about_a_shape(name, *shapes))
         if not self.comparable(seen):
-            return Difference(math.inf, f"{name} is {dtype_text(seen.tensor)}, expected {dtype_text(self.tensor)}.")
+            return Difference(math.inf, labels.about_a_dtype(name, dtype_text(seen.tensor), dtype_text(self.tensor)))
         errors = self.errors(seen)
         if not errors.size or errors.max() <= 1.0:
             return None
@@ -96,9 +96,8 @@ class ComparableTensor:
         # opposite sign, the last digit of either would choose, and another process would show another entry.
         worst = int((errors >= 0.999 * errors.max()).argmax())
         index = tuple(int(i) for i in np.unravel_index(worst, errors.shape))
-        place = f"{name}{list(index)}" if index else name
-        got, wanted = format_distinctly(seen.tensor[index], self.tensor[index])
-        return Difference(float(errors.max()), f"{place} is {got}, expected {wanted}.")
+        numbers = format_distinctly(seen.tensor[index], self.tensor[index])
+        return Difference(float(errors.max()), labels.about_a_value(name, index, *numbers))
 
     def loses_precision(self, seen: ComparableTensor) -> bool:
         """Has a float64 result that agrees fewer digits than float64 gives?"""
@@ -142,20 +141,24 @@ class ComparableObservation:
     def differences(self, seen: ComparableObservation) -> Iterator[Difference]:
         """All disagreements, in the order in which the probe names its tensors."""
         expected, values = self.values or {}, seen.values or {}
-        yield from (Difference(math.inf, f"{name} is missing.") for name in expected if name not in values)
-        yield from (Difference(math.inf, f"{name} is not asked for.") for name in sorted(values.keys() - expected))
+        yield from (Difference(math.inf, labels.about_a_lack(name)) for name in expected if name not in values)
+        yield from (Difference(math.inf, labels.about_a_surplus(name)) for name in sorted(values.keys() - expected))
         for name, value in expected.items():
             if name in values and (found := value.difference(name, values[name])) is not None:
                 yield found
+
+    def renamed(self, spoken: Callable[[str], str]) -> ComparableObservation:
+        """The same observation under other labels."""
+        if self.values is None:
+            return self
+        other = ComparableObservation(self.observation)
+        other.__dict__["values"] = {spoken(name): value for name, value in self.values.items()}
+        return other
 
     def loses_precision(self, seen: ComparableObservation) -> bool:
         """Have float64 results that agree fewer digits than float64 gives?"""
         values = seen.values or {}
         return any(value.loses_precision(values[name]) for name, value in (self.values or {}).items() if name in values)
-
-
-def shape_text(tensor: Tensor) -> str:
-    return str(tuple(tensor.shape))
 
 
 def dtype_text(tensor: Tensor) -> str:

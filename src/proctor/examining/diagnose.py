@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import combinations
 from typing import Any, Generic, TypeVar
 
+from proctor.examining import labels
 from proctor.examining.compare import ComparableObservation
 from proctor.examining.exercise import Exercise, Misconception, Probe
 from proctor.examining.facts import facts
@@ -16,6 +17,7 @@ from proctor.examining.result import Explanation, Result
 from proctor.forbid.replace import Blocker
 from proctor.inside.inputs import PARAMETER, Draws, Replay, Salted, TrackingReplay, UnknownDraw, drawing
 from proctor.inside.observe import A_RETURN_MISSING, Observation, Raised, fresh_state, last_return, observe
+from proctor.inside.plain_errors import in_plain_words
 
 Observations = Mapping[str, Observation]
 ComparableObservations = Mapping[str, ComparableObservation]  # the same, ready to be compared
@@ -59,6 +61,7 @@ class Examiner:
         self.pairs = pairs
         self._source = Salted(salt)
         self._mistakes: dict[tuple[str, str], ComparableObservation] = {}
+        self._parameters: dict[str, dict[int, str]] = {}  # probe -> position of an argument -> its parameter's name
 
     @cached_property
     def other_inputs(self) -> Examiner:
@@ -156,7 +159,8 @@ class Examiner:
                 return replace(result, explanations=(Explanation(why),), help="explained", line=line)
         if observation is None or observation.raised is not None:
             return self._without_tensors(result, first, observation)
-        result = replace(result, evidence=(*result.evidence, *facts(self.expected, known, first.name)))
+        told = facts(self.in_words(self.expected), self.in_words(known), first.name)
+        result = replace(result, evidence=(*result.evidence, *told))
         if (otherwise := self._other_return(seen)) is not None:
             return replace(result, explanations=(otherwise,), help="explained")
         return replace(result, explanations=(UNRECOGNISED,), help="shown")
@@ -342,7 +346,7 @@ class Examiner:
             if raised is not None and self.observe_mistake(mistakes, probe).raised is None:
                 where = f" at {raised.where}" if raised.where else ""
                 how = f"it raised {raised.kind}{where}" if not raised.ours else "it gives something else than asked for"
-                return (Explanation(f"Besides, {how} on {probe.situation}."),)
+                return (Explanation(f"Besides, {how}, in this situation: {probe.situation}."),)
         return ()
 
     def _evidence(self, probe: Probe, seen: ComparableObservation | None) -> tuple[str, ...]:
@@ -353,7 +357,26 @@ class Examiner:
             if raised is None or raised.unstarted:
                 return ()
             return (raised.message if raised.ours else str(raised),)
-        return tuple(d.sentence for d in list(self.expected[probe.name].differences(seen))[:3])
+        spoken = self.spoken(probe.name)
+        differences = self.expected[probe.name].renamed(spoken).differences(seen.renamed(spoken))
+        return tuple(d.sentence for d in list(differences)[:3])
+
+    def spoken(self, probe: str) -> Callable[[str], str]:
+        """How the labels of a probe are said to a student: arguments go by the names of their parameters."""
+        if probe not in self._parameters:
+            seen = self.expected[probe].observation.values or {}
+            calls: list[dict[str, Any]] = []
+            if any(labels.ARGUMENT.fullmatch(label) for label in seen):
+                watched = labels.called_with(self.exercise.reference, calls)
+                with drawing(Replay(self.draws)), fresh_state():
+                    observe(self.exercise.probes[probe].function, watched)
+            self._parameters[probe] = labels.parameters_of(self.exercise.reference, calls, seen)
+        parameters = self._parameters[probe]
+        return lambda label: labels.spoken(label, parameters)
+
+    def in_words(self, seen: ComparableObservations) -> ComparableObservations:
+        """Observations under the labels that a student reads."""
+        return {name: known.renamed(self.spoken(name)) for name, known in seen.items()}
 
     def _without_tensors(self, result: Result, probe: Probe, observation: Observation | None) -> Result:
         """The result where there are no tensors to compare. Only exceptions of student code are reported as raised by
@@ -383,7 +406,8 @@ class Examiner:
         asked = self._reference_returns(probe)
         if raised.returned != asked:
             why = Explanation(f"{self.exercise.name} returned {raised.returned}, expected {asked}.")
-            return replace(result, explanations=(why,), help="explained")
+            kept = result.evidence if raised.ours else ()  # what the checker raised over it is no news
+            return replace(result, explanations=(why,), evidence=kept, help="explained")
         why = Explanation(f"What {self.exercise.name} returned cannot be used here.")
         return replace(result, explanations=(why,), help="explained")
 
@@ -396,7 +420,7 @@ class Examiner:
                 continue
             if raised.returned != (asked := self._reference_returns(probe)):
                 returned = f"{self.exercise.name} returned {raised.returned}, expected {asked}"
-                return Explanation(f"On {probe.situation}, {returned}.")
+                return Explanation(f"{returned}, in this situation: {probe.situation}.")
         return None
 
     def _unknown_parameters(self, raised: Raised, probe: Probe) -> Explanation:
@@ -433,7 +457,8 @@ def _key(mistakes: tuple[Misconception, ...], probe: Probe) -> tuple[str, str]:
 
 def exception_explanation(raised: Raised) -> Explanation:
     """The explanation of an exception of student code, with its line."""
-    return Explanation(f"Your code raised {raised.kind}{f' at {raised.where}' if raised.where else ''}.")
+    where = f" at {raised.where}" if raised.where else ""
+    return Explanation(f"Your code raised {raised.kind}{where}.", in_plain_words(raised.message))
 
 
 CALLED = re.compile(r"(?:[\w.]*\.)?(\w+)\(\) (got an unexpected keyword argument '(\w+)'|.*positional argument)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,10 +12,12 @@ from typing import Any, Literal, Protocol, TypeVar
 from proctor.examining.result import Explanation
 from proctor.forbid import Family
 from proctor.inside.observe import Observation
+from proctor.inside.properties import how_it_raised
 
 Implementation = Callable[..., Any]
 ProbeFunction = Callable[[Any], Mapping[str, Any]]
 Explain = Callable[[Observation, Observation], str]
+HOLDS_IF_RAISED = re.compile(r"is not understood|raises an error|your code fails")
 Kind = Literal["value", "property", "remark"]
 P = TypeVar("P", bound=ProbeFunction)
 F = TypeVar("F", bound=Implementation)
@@ -36,8 +39,13 @@ class Probe:
     explain: Explain | None = None  # the same where it depends on what was seen
 
     def why(self, seen: Observation, expected: Observation) -> str:
-        """The explanation for an answer that fails this probe; empty if the evidence says it all."""
-        return self.explain(seen, expected) if self.explain is not None else self.fault
+        """The explanation for an answer that fails this probe; empty if the evidence says it all. What a fault says of
+        a result does not hold where the answer raised."""
+        if self.explain is not None:
+            return self.explain(seen, expected)
+        if self.fault and seen.raised is not None and seen.raised.where and not HOLDS_IF_RAISED.search(self.fault):
+            return how_it_raised(seen, f"on {self.situation}")
+        return self.fault
 
 
 class Named(Protocol):

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from proctor.inside.observe import Observation
+from proctor.inside.plain_errors import in_plain_words
 
 Make = Callable[[], tuple[Any, ...]]
 Build = Callable[[Any], Callable[..., Any]]
@@ -81,13 +82,13 @@ def how_it_raised(seen: Observation, when: str) -> str:
     if seen.raised.ours:
         return f"What your code gives cannot be compared {when}: {seen.raised.message}"
     where = f" at {seen.raised.where}" if seen.raised.where else ""
-    return f"Your code raised {seen.raised.kind}{where} {when}."
+    return f"Your code raised {seen.raised.kind}{where} {when}. {in_plain_words(seen.raised.message)}".strip()
 
 
 # ---- inputs
 
 
-AGAIN, STAYS = "the same from a second call", "the first result after a second call"
+AGAIN, STAYS = "a second call gives the same", "the first result stays as it is after a second call"
 
 
 def why_inputs_changed(seen: Observation, expected: Observation) -> str:
@@ -333,15 +334,15 @@ def other_device(make: Make, build: Build = as_is) -> ProbeFunction:
                 results = named(function(*arguments))
         except Exception as error:
             if watch.mixed:
-                return {"on the inputs' device": False}
+                return {"everything is on the inputs' device": False}
             if "numpy" in str(error):
                 raise
             # reads numbers, which meta does not have, and would run on a GPU; or fails wherever the inputs are
             if watch.reads or reads_data(error) or fails(lambda: build(implementation)(*make())):
-                return {"on the inputs' device": True}
+                return {"everything is on the inputs' device": True}
             raise
         there = all(t.device.type == "meta" for t in results.values() if isinstance(t, Tensor))
-        return {"on the inputs' device": there and not watch.mixed}
+        return {"everything is on the inputs' device": there and not watch.mixed}
 
     return other_device
 

@@ -24,11 +24,11 @@ def if_it_runs(look: Callable[[], Seen]) -> Seen:
     code has in common, and what a mistake can be recognised by.
     """
     try:
-        return {**look(), "raises an error": False}
+        return {**look(), "it raises an error": False}
     except NotImplementedError:  # nothing is written yet
         raise
     except (RuntimeError, IndexError, ValueError, TypeError, AssertionError):
-        return {"raises an error": True}
+        return {"it raises an error": True}
 
 
 def settled(name: str) -> torch.Generator:

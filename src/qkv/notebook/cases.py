@@ -5,7 +5,6 @@ The numbers are the notebook's own, which everybody has; those of a graded run a
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 from torch import Tensor
 
 from proctor import Examiner
+from proctor.examining.labels import called_with
 from proctor.inside.inputs import Replay, drawing
 from proctor.inside.observe import Observation, fresh_state, observe
 
@@ -52,32 +52,9 @@ def case_of(examiner: Examiner, probe_name: str, seen: Mapping[str, Observation]
     yours = seen[probe_name].values if probe_name in seen else None
     if probe is None or yours is None or expected is None:
         return None
-    inputs: dict[str, Any] = {}
+    calls: list[dict[str, Any]] = []
     with drawing(Replay(examiner.draws)), fresh_state():
-        observe(probe.function, recorded(examiner.exercise.reference, inputs))
-    return Case(probe.situation, inputs, dict(yours), dict(expected))
-
-
-def recorded(reference: Any, inputs: dict[str, Any]) -> Any:
-    """The reference, which notes what it is called with."""
-    signature = inspect.signature(getattr(reference, "forward", reference))
-
-    def note(*args: Any, **options: Any) -> None:
-        inputs.clear()
-        inputs.update(signature.bind(*args, **options).arguments)
-        inputs.pop("self", None)
-
-    if isinstance(reference, type):
-
-        def call(self: Any, *args: Any, **options: Any) -> Any:
-            note(self, *args, **options)
-            return super(watched, self).__call__(*args, **options)
-
-        watched: Any = type(reference.__name__, (reference,), {"__call__": call})
-        return watched
-
-    def function(*args: Any, **options: Any) -> Any:
-        note(*args, **options)
-        return reference(*args, **options)
-
-    return function
+        observe(probe.function, called_with(examiner.exercise.reference, calls))
+    spoken = examiner.spoken(probe_name)
+    mine, ours = ({spoken(label): value for label, value in found.items()} for found in (yours, expected))
+    return Case(probe.situation, dict(calls[-1]) if calls else {}, mine, ours)

@@ -234,3 +234,18 @@ def test_a_known_mistake_is_recognised_by_few_probes_as_by_all(name, pairs):
     known = one_exercise.exercise.misconceptions[name]
     examiner = Examiner(one_exercise.exercise, "a salt", pairs=pairs)
     assert examiner.diagnosed_as(known) == examiner.examine(known.implementation).misconceptions == (name,)
+
+
+def test_what_the_checker_raised_over_a_return_value_is_not_shown():
+    exercise = Exercise(one_exercise.affine, section="Lines", hints=["Think."])
+
+    @exercise.probe
+    def added(affine):
+        """one number more"""
+        return {"sum": affine(torch.ones(2), 2.0, 1.0) + 3}
+
+    result = Examiner(exercise).examine(eval("lambda x, slope, offset: (x, x)"))  # of another file than the probe
+    assert "affine returned a tuple of 2 tensors, expected a tensor of shape (2,)." in result.message
+    assert "TypeError" not in result.message
+    result = Examiner(exercise).examine(lambda x, slope, offset: x + torch.ones(3))
+    assert "Sizes 2 and 3 meet in dimension 0: they have to be equal, or one of them 1." in result.message

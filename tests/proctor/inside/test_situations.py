@@ -14,13 +14,13 @@ def test_each_size_is_one_once() -> None:
 
 
 def test_what_raises_is_seen_as_such_whatever_it_raised() -> None:
-    assert if_it_runs(lambda: {"output": 1}) == {"output": 1, "raises an error": False}
+    assert if_it_runs(lambda: {"output": 1}) == {"output": 1, "it raises an error": False}
     for error in (ValueError, RuntimeError, IndexError, TypeError, AssertionError):
 
         def fails(error: type[Exception] = error) -> dict[str, int]:
             raise error
 
-        assert if_it_runs(fails) == {"raises an error": True}
+        assert if_it_runs(fails) == {"it raises an error": True}
 
 
 def test_what_is_not_written_yet_stays_so() -> None:

@@ -47,7 +47,7 @@ def test_torchs_fused_attention_is_noticed(told):
     ("answer", "words"),
     [
         ("theory/wrong/other_shapes/offset_head", "w_q has shape"),
-        ("theory/wrong/other_shapes/boolean_ffn", "down of table 0 has shape (8, 1), expected (8,)"),
+        ("theory/wrong/other_shapes/boolean_ffn", "down of table 0: yours has shape (8, 1), expected (8,)."),
         ("theory/wrong/always_float32/offset_head", "w_q is float64, expected float32"),
     ],
 )

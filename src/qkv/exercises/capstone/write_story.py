@@ -198,7 +198,7 @@ def a_list_of_numbers(write_story: Any) -> Seen:
     """
     vocab, end, prompt = story_task("m")
     story = write_story(speaker("m", vocab, end), prompt, end, 4, 9, generator("m"))
-    return {"a list": isinstance(story, list), "of ints": all(type(i) is int for i in story)}
+    return {"the story is a list": isinstance(story, list), "its ids are ints": all(type(i) is int for i in story)}
 
 
 @exercise.property

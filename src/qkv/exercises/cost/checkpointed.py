@@ -138,7 +138,7 @@ def nothing_to_differentiate(checkpointed: Any) -> Seen:
     """no input that needs a gradient"""
     function = Watched(curved)
     output = checkpointed(function, *two_matrices(""))
-    return {"output": output, "calls": function.calls, "needs a gradient": output.requires_grad}
+    return {"output": output, "calls": function.calls, "the output needs a gradient": output.requires_grad}
 
 
 @exercise.probe
@@ -173,7 +173,7 @@ def keeps_no_more_than_its_inputs(checkpointed: Any) -> Seen:
 
     with saved_tensors_hooks(pack, lambda x: x):
         checkpointed(long_chain, *inputs)
-    return {"no more than the inputs": sum(kept) <= sum(x.numel() * x.element_size() for x in inputs)}
+    return {"no more than the inputs is kept": sum(kept) <= sum(x.numel() * x.element_size() for x in inputs)}
 
 
 @exercise.property
@@ -189,7 +189,7 @@ def leaves_its_inputs_marked_as_they_were(checkpointed: Any) -> Seen:
     return {
         "a requires a gradient": inputs[0].requires_grad,
         "b requires a gradient": inputs[1].requires_grad,
-        "nothing in .grad": all(x.grad is None for x in inputs),
+        "all .grad are empty": all(x.grad is None for x in inputs),
     }
 
 
@@ -202,7 +202,7 @@ def where_nothing_is_recorded(checkpointed: Any) -> Seen:
     function = Watched(curved)
     with torch.no_grad():
         output = checkpointed(function, *two_matrices())
-    return {"output": output, "calls": function.calls, "needs a gradient": output.requires_grad}
+    return {"output": output, "calls": function.calls, "the output needs a gradient": output.requires_grad}
 
 
 def values_and_gradients(checkpointed: Any) -> Any:

@@ -35,7 +35,7 @@ exercise = Exercise(
 
 @exercise.probe
 def all_keys(linear_attention: Any) -> Seen:
-    """queries over keys, every size another one"""
+    """queries over keys, all sizes different"""
     return {"output": linear_attention(*qkv(*distinct(2, 8, 4, seed="sizes"), 3))}
 
 

@@ -43,4 +43,4 @@ def stays_small(call: Any, *arguments: Any) -> Seen:
     """Does a call with `many` positions make no tensor with an entry for each pair of them?"""
     with Largest() as largest:
         call(*arguments)
-    return {"no tensor with an entry for each pair": largest.entries < many() ** 2}
+    return {"no tensor has an entry for each pair": largest.entries < many() ** 2}

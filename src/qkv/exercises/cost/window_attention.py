@@ -35,7 +35,7 @@ exercise = Exercise(
 
 
 def windowed(window: int, dilation: int = 1, *leading: int, more: int = 0) -> tuple[Any, ...]:
-    """A sequence that is longer than its window, every size another one."""
+    """A sequence that is longer than its window, all sizes different."""
     n, d_k, d_v = distinct(window + 2, window + 8, 3, seed=f"sizes {window} {dilation} {more}")
     return *qkv(n + more, n + more, d_k, d_v, *leading), window, dilation
 

@@ -51,7 +51,7 @@ def some_reads() -> tuple[Tensor, int, bool]:
 
 @exercise.probe
 def reads_in_words(kmer_ids: Any) -> Seen:
-    """several reads, all bases known, `canonical` not given"""
+    """several reads, all bases known, `canonical` left at its default"""
     a, k = distinct(3, 7, 2, seed="sizes")
     return {"words": kmer_ids(bases(a, 3 * k + 1, seed="ids"), k)}
 

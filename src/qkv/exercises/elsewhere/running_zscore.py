@@ -58,7 +58,7 @@ def a_few_series() -> tuple[Tensor]:
 
 @exercise.probe
 def several_series(running_zscore: Any) -> Seen:
-    """several series, eps not given"""
+    """several series, `eps` left at its default"""
     a, time = distinct(5, 12, 2, seed="sizes")
     return {"z": running_zscore(normal(a, time, seed="x", std=2.0))}
 

@@ -50,7 +50,7 @@ def seasonal_forecasts(scaled_error: Any) -> Seen:
 
 @exercise.probe
 def season_left_out(scaled_error: Any) -> Seen:
-    """`season` not given"""
+    """a call that leaves `season` at its default"""
     a, horizon, time = distinct(4, 11, 3, seed="sizes")
     return {"error": scaled_error(*forecasts(a, horizon=horizon, time=time))}
 

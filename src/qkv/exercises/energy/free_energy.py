@@ -50,7 +50,7 @@ def rows_of_energies(free_energy: Any) -> Seen:
 
 @exercise.probe
 def beta_left_out(free_energy: Any) -> Seen:
-    """one row of energies, no leading dimension, beta not given"""
+    """one row of energies, no leading dimension, `beta` left at its default"""
     return {"free energy": free_energy(normal(whole(3, 9, seed="n"), seed="energies", mean=7.0))}
 
 

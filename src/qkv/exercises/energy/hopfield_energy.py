@@ -45,7 +45,7 @@ def some_memory() -> tuple[Any, ...]:
 
 @exercise.probe
 def some_states(hopfield_energy: Any) -> Seen:
-    """several states, every size another one"""
+    """several states, all sizes different"""
     return {"energy": hopfield_energy(*some_memory())}
 
 

@@ -40,7 +40,7 @@ def some_retrieval(steps: int = 3) -> tuple[Any, ...]:
 
 @exercise.probe
 def one_step(hopfield_retrieve: Any) -> Seen:
-    """one step, steps not given"""
+    """one step, `steps` left at its default"""
     return {"state": hopfield_retrieve(*some_retrieval()[:3])}
 
 

@@ -54,7 +54,7 @@ def some_contrast() -> tuple[Any, ...]:
 
 @exercise.probe
 def a_batch_of_queries(info_nce: Any) -> Seen:
-    """a batch of queries, every size another one"""
+    """a batch of queries, all sizes different"""
     return {"loss": info_nce(*some_contrast())}
 
 

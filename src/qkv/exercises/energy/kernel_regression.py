@@ -47,7 +47,7 @@ def some_curve() -> tuple[Any, ...]:
 
 @exercise.probe
 def some_points(kernel_regression: Any) -> Seen:
-    """queries and points, every size another one"""
+    """queries and points, all sizes different"""
     return {"estimates": kernel_regression(*some_curve())}
 
 

@@ -63,7 +63,7 @@ def some_distributions(variational_objective: Any) -> Seen:
 
 @exercise.probe
 def any_leading_dimensions(variational_objective: Any) -> Seen:
-    """no leading dimension and beta not given; two leading dimensions; a batch of one; a single state"""
+    """no leading dimension and `beta` left at its default; two leading dimensions; a batch of one; a single state"""
     a, b, n = distinct(2, 7, 3, seed="sizes")
     beta = number(1.5, 4.0, seed="beta")
     p, scores = weights_and_scores(n=n)

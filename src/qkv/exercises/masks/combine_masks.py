@@ -97,9 +97,9 @@ def all_or_nothing_allowed(combine_masks: Any) -> Seen:
 def nothing_to_combine(combine_masks: Any) -> Seen:
     """None alone, two times None, and no argument at all; then two masks"""
     return {
-        "of None is None": combine_masks(None) is None,
-        "of two None is None": combine_masks(None, None) is None,
-        "of nothing is None": combine_masks() is None,
+        "the mask of None is None": combine_masks(None) is None,
+        "the mask of two None is None": combine_masks(None, None) is None,
+        "the mask of nothing is None": combine_masks() is None,
         "mask": combine_masks(booleans(4, 6, seed="one"), booleans(4, 6, seed="two")),
     }
 

@@ -79,7 +79,7 @@ def words_far_apart() -> tuple[Any, ...]:
 
 @exercise.probe
 def best_answers(analogy: Any) -> Seen:
-    """four questions about one vocabulary, n not given"""
+    """four questions about one vocabulary, `n` left at its default"""
     vocab = whole(15, 25, seed="vocab")
     vectors = vocabulary(vocab, whole(4, 8, seed="d"), "words")
     questions = [distinct(0, vocab, 3, seed=f"question {i}") for i in range(4)]

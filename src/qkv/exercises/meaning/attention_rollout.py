@@ -48,7 +48,7 @@ def some_layers() -> tuple[Tensor]:
 
 @exercise.probe
 def a_few_layers(attention_rollout: Any) -> Seen:
-    """several layers of several heads, every size another one"""
+    """several layers of several heads, all sizes different"""
     return {"shares": attention_rollout(*some_layers())}
 
 

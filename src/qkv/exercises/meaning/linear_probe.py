@@ -62,7 +62,7 @@ def some_vectors() -> tuple[Any, ...]:
 
 @exercise.probe
 def ridge_left_out(linear_probe: Any) -> Seen:
-    """vectors of several classes, ridge not given"""
+    """vectors of several classes, `ridge` left at its default"""
     return {"scores": linear_probe(*some_vectors()[:4])}
 
 

@@ -63,7 +63,7 @@ def some_noise() -> tuple[Any, ...]:
 
 @exercise.probe
 def power_left_out(negative_samples: Any) -> Seen:
-    """some negatives for each word of a batch, power not given"""
+    """some negatives for each word of a batch, `power` left at its default"""
     return {"ids": negative_samples(*noise("default", *distinct(9, 16, 2, seed="sizes")))}
 
 

@@ -53,7 +53,7 @@ def pull_and_push(gradient: Any, *arguments: Tensor, about: str = "") -> Seen:
 
 @exercise.probe
 def gradients_of_a_batch(negative_sampling_gradient: Any) -> Seen:
-    """a batch of centres, every size another one"""
+    """a batch of centres, all sizes different"""
     return pull_and_push(negative_sampling_gradient, *some_words())
 
 

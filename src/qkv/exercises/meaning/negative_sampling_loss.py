@@ -38,7 +38,7 @@ exercise = Exercise(
 
 @exercise.probe
 def a_batch_of_words(negative_sampling_loss: Any) -> Seen:
-    """a batch of centres, every size another one"""
+    """a batch of centres, all sizes different"""
     return {"loss": negative_sampling_loss(*some_words())}
 
 

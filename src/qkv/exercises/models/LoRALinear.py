@@ -131,7 +131,7 @@ def frozen(lora_linear: Any) -> Seen:
     linear = nn.Linear(3, 2)
     layer = lora_linear(linear, 2, 1.0)
     trained = {f"{name} is trained": p.requires_grad for name, p in layer.named_parameters()}
-    return {"the very layer": layer.linear is linear, **trained}
+    return {"linear is the very layer that it was given": layer.linear is linear, **trained}
 
 
 @exercise.property

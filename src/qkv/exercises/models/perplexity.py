@@ -104,9 +104,9 @@ def gradients_beside_wild_padding(perplexity: Any) -> Seen:
     logits = wild_in_the_padding(logits, lengths, "wild graph").requires_grad_()
     result = perplexity(logits, ids, lengths)
     if not isinstance(result, Tensor) or not result.requires_grad:
-        return {"finite": True, "gradient": torch.zeros_like(logits)}
+        return {"the gradient is finite": True, "gradient": torch.zeros_like(logits)}
     (gradient,) = torch.autograd.grad(result.sum(), logits)
-    return {"finite": bool(gradient.isfinite().all()), "gradient": gradient.nan_to_num(0.0, 0.0, 0.0)}
+    return {"the gradient is finite": bool(gradient.isfinite().all()), "gradient": gradient.nan_to_num(0.0, 0.0, 0.0)}
 
 
 def before_its_token(logits: Tensor, ids: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -98,7 +98,7 @@ def as_a_tensor(piece_kinds: Any) -> Seen:
     Your kinds are right, but not in a tensor of int64. An embedding takes nothing else.
     """
     kinds = piece_kinds(["un", "##happy", "cat"])
-    return {"is an int64 tensor": getattr(kinds, "dtype", None) == torch.int64}
+    return {"the result is an int64 tensor": getattr(kinds, "dtype", None) == torch.int64}
 
 
 @exercise.property
@@ -109,7 +109,7 @@ def keeps_the_pieces(piece_kinds: Any) -> Seen:
     """
     pieces = ["un", "##happy", "cat"]
     piece_kinds(pieces)
-    return {"unchanged": pieces == ["un", "##happy", "cat"]}
+    return {"the list is unchanged": pieces == ["un", "##happy", "cat"]}
 
 
 def leading_mark(pieces: list[str]) -> list[bool]:

@@ -110,7 +110,7 @@ def far_out_in(dtype: torch.dtype, nearness: float) -> Callable[[Any], Seen]:
         short = implementation(x.to(dtype), positions)
         long = implementation(x.to(dtype).float(), positions)
         close = bool((short.float() - long).abs().max() < nearness * long.abs().max())
-        return {f"is {name}": short.dtype == dtype, "as in float32, but for rounding": close}
+        return {f"the result is {name}": short.dtype == dtype, "the result is as in float32, but for rounding": close}
 
     far_out.__name__ = f"in_{name}_far_out"
     far_out.__doc__ = f"""{name} vectors at positions of some hundreds

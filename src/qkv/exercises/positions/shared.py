@@ -33,7 +33,7 @@ def in_float64_by_default(make: Callable[[Any], Tensor]) -> Callable[[Any], Seen
         with default_dtype(torch.float64):
             result = in_either_default(make(implementation))
         # no input is float64, so nobody is told of digits that float64 would have
-        return {"is float64 or float32": result.dtype == torch.float64, "result": result.float()}
+        return {"the result has the right dtype": result.dtype == torch.float64, "result": result.float()}
 
     return in_the_default_dtype
 

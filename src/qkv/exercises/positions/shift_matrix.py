@@ -43,7 +43,7 @@ exercise = Exercise(
 
 @exercise.probe
 def on_in_two_widths(shift_matrix: Any) -> Seen:
-    """some steps on, in two widths"""
+    """a few steps ahead, in two widths"""
     (k, further), (width, wider) = distinct(2, 20, 2, seed="on"), even(4, 16, 2, seed="widths")
     return {"matrix": shift_matrix(k, width), "matrix of another width": shift_matrix(further, wider)}
 
@@ -70,7 +70,7 @@ def some_steps_of_one_pair(shift_matrix: Any) -> Seen:
 
 @exercise.probe
 def shift_with_another_base(shift_matrix: Any) -> Seen:
-    """some steps on and one back, width 10, another base"""
+    """a few steps ahead and one back, width 10, another base"""
     base, k = drawn_base(), whole(3, 15, seed="k")
     return {"matrix": shift_matrix(k, 10, base=base), "matrix for -1": shift_matrix(-1, 10, base)}
 
@@ -124,7 +124,8 @@ def no_minus(angles: Tensor) -> Tensor:
 
     Such a block is no rotation: it changes the length of a code. One of the two addition theorems has a minus.
     """
-    return turn_on(angles).abs().copysign(torch.stack([angles.cos(), angles.sin()] * 2, -1).unflatten(-1, (2, 2)))
+    cos, sin = angles.cos(), angles.sin()
+    return torch.stack([cos, sin, sin, cos], dim=-1).unflatten(-1, (2, 2))
 
 
 @exercise.instead_of("frequencies")

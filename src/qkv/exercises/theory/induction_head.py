@@ -120,7 +120,7 @@ def predictions_in_the_default_dtype(induction_head: Any) -> Seen:
     """
     with default_dtype(torch.float64):
         result = in_either_default(induction_head(*repeating_texts()))
-    return {"is float64 or float32": result.dtype == torch.float64, "predictions": result.float()}
+    return {"the result has the right dtype": result.dtype == torch.float64, "predictions": result.float()}
 
 
 def some_predictions(induction_head: Any) -> Tensor:

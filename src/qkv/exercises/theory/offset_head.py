@@ -120,7 +120,7 @@ def weights_in_the_default_dtype(offset_head: Any) -> Seen:
     with default_dtype(torch.float64):
         w_q, w_k = (in_either_default(w) for w in offset_head(2, 4, 1.5))
         seen = scores_of((w_q, w_k), 4)
-    return {name: tensor.float() for name, tensor in seen.items()} | {"float64": w_q.dtype == torch.float64}
+    return {name: tensor.float() for name, tensor in seen.items()} | {"w_q is float64": w_q.dtype == torch.float64}
 
 
 def first_of_the_weights(offset_head: Any) -> Tensor:

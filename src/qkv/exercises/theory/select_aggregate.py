@@ -59,7 +59,7 @@ def equal_tokens() -> tuple[Any, ...]:
 
 @exercise.probe
 def where_tokens_are_equal(select_aggregate: Any) -> Seen:
-    """tokens that are compared by torch.eq, some of which are found nowhere; no default given"""
+    """tokens that are compared by torch.eq, some of which are found nowhere; `default` left as it is"""
     query, key = distinct(4, 10, 2, seed="sizes")
     return {"means": select_aggregate(*three_rows(query, key, 2), torch.eq)}
 
@@ -144,9 +144,9 @@ def predicates_of_one_alone(select_aggregate: Any) -> Seen:
     """
     try:
         found = select_aggregate(*three_rows(4, 6, 2), lambda query, key: key > 0)
-        return {"understood": tuple(found.shape) == (2, 4)}
+        return {"it understands such a predicate": tuple(found.shape) == (2, 4)}
     except (RuntimeError, ValueError, IndexError):
-        return {"understood": False}
+        return {"it understands such a predicate": False}
 
 
 def tokens_of_one_shape() -> tuple[Any, ...]:

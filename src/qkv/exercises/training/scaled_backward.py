@@ -42,7 +42,7 @@ def outcome(result: Any, parameters: int = 1) -> Seen:
     grads, scale, good = result
     nothing = [torch.zeros(0)] * parameters
     found = {f"gradient {i}": g for i, g in enumerate(nothing if grads is None else grads)}
-    return {"skipped": grads is None, **found, "scale": float(scale), "good steps": good}
+    return {"the step is skipped": grads is None, **found, "scale": float(scale), "good steps": good}
 
 
 def halves(seed: str, std: float) -> Tensor:
@@ -70,7 +70,7 @@ def too_large_a_scale(scaled_backward: Any) -> Seen:
         loss = product_loss(weight, [factor]) + product_loss(fine, [torch.full_like(fine, 2.0**-14)])
         good = whole(1, 9, seed=f"good {case}")
         result = outcome(scaled_backward(loss, [fine, weight], 2.0**power, good_steps=good), parameters=2)
-        found |= {f"{name} of case {case}": value for name, value in result.items()}
+        found |= {f"{name}, case {case}": value for name, value in result.items()}
     return found
 
 
