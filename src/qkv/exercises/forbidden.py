@@ -43,6 +43,7 @@ LAYER_NORM = Family.of(
 RMS_NORM = Family.of("torch's own RMS norm", "rms_norm")
 BATCH_NORM = Family.of("torch's own batch norm", "batch_norm", "instance_norm")
 GELU = Family.of("torch's own GELU", "gelu", contained=POINTWISE)
+SILU = Family.of("torch's own SiLU", "silu", "glu", "hardswish", contained=POINTWISE)
 DROPOUT = Family.of("torch's own dropout", "dropout", spared=("_cudnn_init_dropout_state",))
 CROSS_ENTROPY = Family.of(
     "torch's own cross-entropy",

@@ -1,0 +1,3 @@
+"""Exercises of the chapter `today`, in the order in which a student meets them."""
+
+EXERCISES = ("SwiGLU",)
