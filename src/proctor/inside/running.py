@@ -32,6 +32,7 @@ from proctor.forbid import Family
 from proctor.forbid.replace import Blocker, Withheld
 from proctor.inside.inputs import Replay, drawing
 from proctor.inside.memory_importer import MemoryImporter
+from proctor.inside.nobody import nobody_there
 from proctor.inside.observe import Observation, Raised, describe_exception, fresh_state, observe, refresh_state
 from proctor.inside.recorder import SEE, Recorder
 from proctor.inside.stub_modules import Inert, InertModules, Missing
@@ -131,7 +132,7 @@ def run_job(
     Args:
         interruptible: let a KeyboardInterrupt through: it comes from a person at the keyboard.
     """
-    with fresh_state(), uncompiled():
+    with fresh_state(), uncompiled(), nobody_there():
         found = load_cells(job, blocker, names, interruptible)
         loaded(found)
         implementations = job.objects or {name: names[name] for name in found.defined}

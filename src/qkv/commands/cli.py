@@ -84,13 +84,17 @@ def check(paths: tuple[Path, ...]) -> None:
 
 @main.command()
 @click.argument("exercise")
-def hint(exercise: str) -> None:
-    """Show the next hint for EXERCISE, gentlest first."""
+@click.option("--more", is_flag=True, help="The next one now, without another check and without waiting a minute.")
+def hint(exercise: str, more: bool) -> None:
+    """Show the next hint for EXERCISE, gentlest first.
+
+    There is a next one after another check, or after a minute. Which ones you took is stored on this machine alone.
+    """
     name = known_exercise(exercise)
 
     from qkv.notebook import checking
 
-    click.echo(checking.next_hint(name))
+    click.echo(checking.next_hint(name, more))
 
 
 @main.command()

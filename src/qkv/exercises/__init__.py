@@ -13,11 +13,12 @@ from importlib.util import find_spec
 from proctor import Exercise, WeightsExercise
 from proctor.examining.exercise import Question
 from qkv import course
+from qkv.exercises.one_sentence import OneSentence
 
 CHAPTERS = tuple(entry.stem for entry in course.entries())  # stems, in course order
 
 
-class UnknownExercise(LookupError):
+class UnknownExercise(OneSentence, LookupError):
     """No exercise of that name."""
 
 
@@ -80,6 +81,18 @@ def get(name: str) -> Question:
     question = import_module(f"{__name__}.{chapter_of(name)}.{name}").exercise
     assert isinstance(question, Question)
     return question
+
+
+def name_of(exercise: object) -> str:
+    """The name that somebody means who hands over a name, or a function or a class that has one.
+
+    Raises:
+        UnknownExercise: it is neither.
+    """
+    name = exercise if isinstance(exercise, str) else getattr(exercise, "__name__", None)
+    if not isinstance(name, str):
+        raise UnknownExercise(f'an exercise goes by its name, as in hint("softmax"), not by {exercise!r}.')
+    return name
 
 
 def get_code(name: str) -> Exercise:

@@ -28,6 +28,7 @@ from proctor.report import terminal
 from proctor.sandbox import Limits
 from qkv import exercises
 from qkv.assignments import assignment
+from qkv.exercises.one_sentence import OneSentence
 from qkv.notebook import edit_sandbox, kernel, machine, places, progress
 from qkv.notebook.cases import case_of
 
@@ -44,17 +45,28 @@ SEARCH = 2.0  # seconds of processor time for the line of a mistake, in a notebo
 kernel.install_hook()
 
 
+class NotAnAnswer(OneSentence, TypeError):
+    """Something that no exercise can be answered by."""
+
+
 def check(answer: Callable[..., Any] | str) -> Result:
-    """Check an answer against its exercise, which is found by the answer's name. Weights are found by their file: they
-    are checked by the name of the exercise, as in check("tiny_gpt").
+    """Check an answer against its exercise, which is found by the answer's name; the name alone will do. Weights are
+    found by their file: they are checked by the name of the exercise, as in check("tiny_gpt").
 
     Parts that earlier exercises of the chapter built are the reference's while the check runs, so an earlier mistake
     does not show here.
     """
     if isinstance(answer, str) and answer in exercises.of_weights():
         return check_weights(answer)
-    if isinstance(answer, str) or not callable(answer) or (name := name_of(answer)) is None:
-        raise TypeError(f"check takes the function or class itself, not {answer!r}. For example: check(softmax)")
+    if isinstance(answer, str):
+        exercise = exercises.get_code(answer)
+        found = vars(sys.modules["__main__"]).get(answer)
+        if found is None:
+            run = Explanation(f"There is no `{exercise.name}` here yet: run the cell that defines it.")
+            return Result(exercise.name, "not_started", 0.0, 0, len(exercise.counted()), explanations=(run,))
+        answer = found
+    if not callable(answer) or (name := name_of(answer)) is None:
+        raise NotAnAnswer(f"check takes the function or class itself, not {answer!r}. For example: check(softmax)")
     exercise = exercises.get_code(name)
     if answer is exercise.reference:
         ours = Explanation(
@@ -63,7 +75,10 @@ def check(answer: Callable[..., Any] | str) -> Result:
         return Result(name, "not_started", 0.0, 0, len(exercise.counted()), explanations=(ours,))
     failed = kernel.newer_version_that_failed(name, answer)
     if failed is None:
-        with machine.on_the_cpu():  # where the inputs are drawn and the reference answers, as in a graded run
+        with (
+            machine.on_the_cpu(),
+            kernel.kept_alive(),
+        ):  # where the inputs are drawn and the reference answers, as in a graded run
             return check_named(name, answer)
     sentence = f"The last version of `{name}` that you ran did not get through: {failed.why}."
     reason = (
@@ -268,21 +283,39 @@ class Hint(str):
         return str(self)
 
 
-def hint(name: str | Callable[..., Any]) -> Hint:
+def hint(name: str | Callable[..., Any], more: bool = False) -> Hint:
     """The next hint for an exercise: about the mistake that was made last, as long as there is more to say of it; then
-    the one that is nearest to it, if one is near; then the gentlest. The last one says where the solution is."""
-    exercise = exercises.get(name if isinstance(name, str) else name.__name__)
+    the one that is nearest to it, if one is near; then the gentlest. The last one says where the solution is.
+
+    The next one is given after another check, or after a minute. How many there are is not said: who sees a count
+    clicks to its end.
+
+    Args:
+        more: the next one, now.
+    """
+    exercise = exercises.get(exercises.name_of(name))
+    last = progress.hint_to_think_about(exercise.name)
+    if last and not more:
+        insist = f'hint("{exercise.name}", more=True), or `qkv hint {exercise.name} --more`'
+        return Hint(f"{last}\nTry it first: there is more after your next check, or in a minute. At once: {insist}.")
+    text = further_hint(exercise)
+    progress.note_hint(exercise.name, text)
+    return Hint(text)
+
+
+def further_hint(exercise: Question) -> str:
+    """The next hint, whenever the last one was given."""
     step = progress.next_step(exercise.name)
     if step is not None:
-        return Hint(step)
+        return step
     made = progress.load_progress()["mistakes"].get(exercise.name, [])
     known = [exercise.misconceptions[m].explanation for m in made if m in exercise.misconceptions]
     order = by_nearness(exercise.hints, " ".join(f"{e.sentence} {e.reason}" for e in known))
     index = progress.next_hint(exercise.name, order)
     if index is None:
-        return Hint(f"Those were all {len(exercise.hints)} hints. {solution(exercise.name)}")
+        return f"Those were all the hints. {solution(exercise.name)}"
     last = f" {solution(exercise.name)}" if index == order[-1] else ""
-    return Hint(f"Hint {order.index(index) + 1} of {len(exercise.hints)}: {exercise.hints[index]}{last}")
+    return f"{exercise.hints[index]}{last}"
 
 
 def by_nearness(hints: Sequence[str], mistake: str) -> list[int]:
@@ -311,8 +344,8 @@ def solution(name: str) -> str:
     return f'The solution is on {where}, under "Show solution": read it, close it, and write it yourself.'
 
 
-def next_hint(name: str) -> str:
-    return str(hint(name))
+def next_hint(name: str, more: bool = False) -> str:
+    return str(hint(name, more))
 
 
 def status() -> progress.Status:

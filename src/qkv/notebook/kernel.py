@@ -9,10 +9,11 @@ from __future__ import annotations
 import linecache
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from html import escape
-from typing import Any
+from typing import Any, NoReturn
 
 from proctor.inside.observe import source_file_of
 from proctor.marking.extraction import definitions_in
@@ -66,6 +67,28 @@ def interactive() -> Any | None:
     """IPython's shell, if we are in one. It is not imported for this."""
     ipython = sys.modules.get("IPython")
     return ipython.get_ipython() if ipython is not None else None
+
+
+@contextmanager
+def kept_alive() -> Iterator[None]:
+    """Make `exit()` and `quit()` end the code that calls them inside the block, and not the kernel afterwards."""
+    shell = interactive()
+    if shell is None:
+        yield
+        return
+
+    def leave() -> NoReturn:
+        raise SystemExit("`exit()` would end the kernel: return instead")
+
+    before = vars(shell).get("ask_exit")
+    shell.ask_exit = leave
+    try:
+        yield
+    finally:
+        if before is None:
+            del shell.ask_exit
+        else:
+            shell.ask_exit = before
 
 
 def install_hook() -> None:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
@@ -20,7 +21,11 @@ from qkv import exercises
 from qkv.notebook import places
 
 BAR = 20
+A_MINUTE = 60.0  # seconds that a hint is given to be thought about
 SKIPPED = "skipped"  # the student goes on with ours, and may come back
+
+
+now: Callable[[], float] = time.time
 
 
 def location() -> Path | None:
@@ -42,7 +47,7 @@ def course_here() -> Path | None:
 
 def load_progress() -> dict[str, Any]:
     """The stored progress. An unreadable file counts as empty, since the work itself is in the notebooks."""
-    empty: dict[str, Any] = {"states": {}, "hints": {}, "mistakes": {}, "steps": {}}
+    empty: dict[str, Any] = {"states": {}, "hints": {}, "mistakes": {}, "steps": {}, "last_hints": {}}
     path = location()
     if path is None or not path.exists():
         return empty
@@ -74,6 +79,7 @@ def record(result: Result) -> None:
     if result.state == "fault":
         return
     with _changing() as stored:
+        stored["last_hints"].pop(result.exercise, None)  # another attempt was made
         stored["mistakes"][result.exercise] = list(result.misconceptions)
         before = stored["states"].get(result.exercise)
         if before != "passed" and not (before == SKIPPED and result.state == "not_started"):
@@ -91,6 +97,18 @@ def next_step(name: str) -> str | None:
             return None
         known["given"] += 1
         return str(known["all"][known["given"] - 1])
+
+
+def note_hint(name: str, text: str) -> None:
+    """Store the hint that was given last, and when."""
+    with _changing() as stored:
+        stored["last_hints"][name] = {"text": text, "at": now()}
+
+
+def hint_to_think_about(name: str) -> str:
+    """The last hint, if it is less than a minute old and no attempt was made since; empty otherwise."""
+    last = load_progress()["last_hints"].get(name, {})
+    return str(last["text"]) if last and 0 <= now() - last["at"] < A_MINUTE else ""
 
 
 def mark_skipped(name: str) -> None:

@@ -21,12 +21,11 @@ class Note(str):
 
 def skip(name: str | Callable[..., Any]) -> Note:
     """Go on with our version of an exercise. It counts as skipped until you have written your own."""
+    name = exercises.name_of(name)
     if name in exercises.of_weights():
-        progress.mark_skipped(str(name))
-        return Note(
-            f"Exercise {places.exercise_number(str(name))} is skipped: it is there when you come back with weights."
-        )
-    exercise = exercises.get_code(name if isinstance(name, str) else name.__name__)
+        progress.mark_skipped(name)
+        return Note(f"Exercise {places.exercise_number(name)} is skipped: it is there when you come back with weights.")
+    exercise = exercises.get_code(name)
     notebook = vars(sys.modules["__main__"])
     notebook[exercise.name] = exercise.reference
     progress.mark_skipped(exercise.name)
@@ -42,7 +41,7 @@ def skip(name: str | Callable[..., Any]) -> Note:
 def reset(name: str | Callable[..., Any]) -> Note:
     """Give the stub of an exercise again: in a notebook this very cell turns into it, so that nothing of yours is
     overwritten."""
-    exercise = exercises.get(name if isinstance(name, str) else name.__name__)
+    exercise = exercises.get(exercises.name_of(name))
     stub = stub_of(exercise.name)
     shell = kernel.interactive()
     if shell is None:

@@ -370,7 +370,7 @@ def test_hints_come_gentlest_first(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     from qkv.exercises import get_code
 
     monkeypatch.setenv("QKV_PROGRESS", str(tmp_path / "progress.json"))
-    shown = [run("hint", "softmax").output for _ in get_code("softmax").hints]
+    shown = [run("hint", "softmax", "--more").output for _ in get_code("softmax").hints]
     for said, hint in zip(shown, get_code("softmax").hints, strict=True):
         assert hint in said
 

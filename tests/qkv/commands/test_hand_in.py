@@ -61,6 +61,18 @@ def test_unfinished_work_is_told_and_written(tmp_path: Path, said: list[str]) ->
     assert zipfile.ZipFile(archive).namelist() == ["a.ipynb"]
 
 
+def test_which_hints_were_taken_stays_on_the_students_machine(
+    tmp_path: Path, said: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QKV_PROGRESS", str(tmp_path / "progress.json"))
+    taken = CliRunner().invoke(main, ["hint", "softmax"]).output.strip()
+    assert taken in (tmp_path / "progress.json").read_text()
+    write_hand_in([notebook(tmp_path / "a.ipynb", RIGHT)], tmp_path / "alice.zip", said.append)
+    with zipfile.ZipFile(tmp_path / "alice.zip") as archive:
+        assert archive.namelist() == ["a.ipynb"]
+        assert taken.encode() not in archive.read("a.ipynb")
+
+
 def test_nothing_to_hand_in(tmp_path: Path, said: list[str]) -> None:
     assert write_hand_in([notebook(tmp_path / "a.ipynb", STUB)], None, said.append) == 1
     assert said == ["There is nothing to hand in yet: no file has an answer to an exercise."]

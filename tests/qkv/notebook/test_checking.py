@@ -2,12 +2,13 @@
 
 import json
 import re
+import sys
 from html import escape
 
 import pytest
 import torch
 
-from qkv import check, course, exercises, hint, status
+from qkv import check, course, exercises, hint, reset, skip, status
 from qkv.notebook import progress
 from qkv.notebook.checking import check_paths
 
@@ -61,11 +62,32 @@ def test_what_has_passed_stays_passed(kept):
 
 
 def test_hints_get_plainer_and_then_the_solution_is_named():
-    shown = [str(hint("softmax")) for _ in range(5)]
-    assert [text.split(":")[0] for text in shown[:3]] == [f"Hint {i} of 3" for i in (1, 2, 3)]
+    hints = exercises.get("softmax").hints
+    shown = [str(hint("softmax", more=True)) for _ in range(5)]
+    assert [text[: len(hint)] for text, hint in zip(shown, hints, strict=False)] == list(hints)
     assert shown[3] == shown[4]
     assert 'exercise 1.1, under "Show solution"' in shown[3]
-    assert repr(hint("softmax")) == shown[-1]
+    assert repr(hint("softmax", more=True)) == shown[-1]
+    assert not any(re.search(r"\d of \d", text) for text in shown)  # a count invites clicking to its end
+
+
+def test_the_next_hint_comes_after_an_attempt_or_a_minute(monkeypatch):
+    clock = [1000.0]
+    monkeypatch.setattr(progress, "now", lambda: clock[0])
+    first, second, third = exercises.get("softmax").hints
+    assert hint("softmax") == first
+    again = hint("softmax")
+    assert again.startswith(f"{first}\nTry it first: ")
+    assert 'hint("softmax", more=True)' in again
+    clock[0] += 59
+    assert hint("softmax") == again
+    clock[0] += 2
+    assert hint("softmax") == second
+    assert hint("softmax").startswith(second)
+    check(notebook(WRONG)["softmax"])
+    assert hint("softmax").startswith(third)
+    clock[0] -= 3600  # a clock that was set back holds nobody up
+    assert "Those were all the hints." in hint("softmax")
 
 
 def test_an_unknown_name_suggests_what_was_meant():
@@ -74,11 +96,30 @@ def test_an_unknown_name_suggests_what_was_meant():
 
 
 def test_check_wants_the_function_itself():
-    for wrong in ("softmax", 3, None):
+    for wrong in (3, None):
         with pytest.raises(
             TypeError, match=r"check takes the function or class itself, not .*For example: check\(softmax\)"
         ):
             check(wrong)
+
+
+def test_a_name_will_do(monkeypatch):
+    assert "There is no `softmax` here yet: run the cell that defines it." in check("softmax").message
+    monkeypatch.setattr(sys.modules["__main__"], "softmax", notebook(RIGHT)["softmax"], raising=False)
+    assert check("softmax").state == "passed"
+
+
+@pytest.mark.parametrize(
+    ("call", "what"),
+    [(hint, "softmx"), (skip, "softmx"), (reset, "softmx"), (check, "softmx"), (check, print), (check, 3), (hint, 3)],
+)
+def test_a_misspelt_name_ends_in_one_sentence(call, what):
+    """IPython shows what `_render_traceback_` gives instead of the frames."""
+    with pytest.raises((LookupError, TypeError)) as caught:
+        call(what)
+    (line,) = caught.value._render_traceback_()
+    assert re.fullmatch(r"[A-Z].*[.?)]", line)
+    assert re.search("softmax|perplexity", line)  # what was meant, or an example
 
 
 def test_a_damaged_or_unwritable_progress_file_is_no_obstacle(kept, monkeypatch):

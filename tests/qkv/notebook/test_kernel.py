@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import json
 import linecache
 from pathlib import Path
@@ -12,6 +13,7 @@ import torch
 from IPython.core.interactiveshell import InteractiveShell
 
 from proctor import Result
+from proctor.inside.nobody import asks_nobody
 from proctor.report import terminal
 from proctor.report.notebook import card
 from proctor.sandbox import Limits
@@ -172,3 +174,22 @@ def test_an_older_version_is_no_part_of_the_answer_whose_line_is_named(notebook)
     result = notebook.run("check(softmax)")
     assert result.line == 3
     assert "One change in line 3, `return powers / powers.sum(dim, True).sqrt()`, makes all" in result.message
+
+
+@pytest.mark.parametrize("ends", ["exit()", "quit()", "raise SystemExit"])
+def test_an_answer_that_leaves_does_not_end_the_kernel(notebook: Notebook, ends: str) -> None:
+    left = []
+    notebook.shell.ask_exit = lambda: left.append(True)
+    notebook.run(f"def softmax(scores, dim):\n    {ends}\n")
+    result = notebook.run("check(softmax)")
+    assert "SystemExit" in result.message
+    assert left == []
+    notebook.run("exit()")
+    assert left == [True]
+
+
+def test_nobody_answers_an_input(notebook: Notebook) -> None:
+    notebook.run("def softmax(scores, dim):\n    return scores * float(input('how much? '))\n")
+    result = notebook.run("check(softmax)")
+    assert "EOFError: nobody answers `input()` while an answer is checked" in result.message
+    assert builtins.input is not asks_nobody
