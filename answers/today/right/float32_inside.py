@@ -1,7 +1,13 @@
 """Computes in float32 and casts back."""
 
+import torch
 import torch.nn.functional as F
 from torch import nn
+
+from qkv.model.cost import cached_attention
+from qkv.model.heads import merge_heads, split_heads
+from qkv.model.norm import RMSNorm
+from qkv.model.positions import turn
 
 
 class SwiGLU(nn.Module):
@@ -15,3 +21,31 @@ class SwiGLU(nn.Module):
         z = F.linear(x.float(), self.gate.weight.float())
         h = z * z.sigmoid() * F.linear(x.float(), self.up.weight.float())
         return F.linear(h, self.down.weight.float()).to(x.dtype)
+
+
+class GroupedAttention(nn.Module):
+    def __init__(self, d_model, n_heads, n_groups, d_head, qk_norm=False, eps=1e-6):
+        super().__init__()
+        self.n_heads, self.n_groups, self.d_head = n_heads, n_groups, d_head
+        self.q_proj = nn.Linear(d_model, n_heads * d_head, bias=False)
+        self.k_proj = nn.Linear(d_model, n_groups * d_head, bias=False)
+        self.v_proj = nn.Linear(d_model, n_groups * d_head, bias=False)
+        self.out_proj = nn.Linear(n_heads * d_head, d_model, bias=False)
+        self.q_norm = RMSNorm(d_head, eps) if qk_norm else nn.Identity()
+        self.k_norm = RMSNorm(d_head, eps) if qk_norm else nn.Identity()
+
+    def forward(self, x, frequencies, cache=None):
+        past = 0 if cache is None else cache[0].shape[2]
+        place = torch.arange(x.shape[1], device=x.device) + past
+        q, k, v = (F.linear(x.float(), p.weight.float()) for p in (self.q_proj, self.k_proj, self.v_proj))
+        q, k, v = split_heads(q, self.n_heads), split_heads(k, self.n_groups), split_heads(v, self.n_groups)
+        if isinstance(self.q_norm, RMSNorm):
+            q, k = (
+                t * torch.rsqrt(t.pow(2).mean(-1, keepdim=True) + norm.eps) * norm.gamma.float()
+                for t, norm in ((q, self.q_norm), (k, self.k_norm))
+            )
+        k = turn(k, place, frequencies)
+        old = None if cache is None else (cache[0].float(), cache[1].float())
+        mixed, (k, v) = cached_attention(turn(q, place, frequencies), k, v, old)
+        output = F.linear(merge_heads(mixed), self.out_proj.weight.float())
+        return output.to(x.dtype), (k.to(x.dtype), v.to(x.dtype))

@@ -1,7 +1,12 @@
 """One row, one head, one word at a time."""
 
+import math
+
 import torch
 from torch import nn
+
+from qkv.model.norm import RMSNorm
+from qkv.model.positions import turn
 
 
 class SwiGLU(nn.Module):
@@ -18,3 +23,38 @@ class SwiGLU(nn.Module):
             inside.append(z * torch.sigmoid(z) * (x * passes).sum(-1))
         rows = [sum(w * h for w, h in zip(row, inside, strict=True)) for row in self.down.weight]
         return torch.stack(rows, dim=-1)
+
+
+class GroupedAttention(nn.Module):
+    def __init__(self, d_model, n_heads, n_groups, d_head, qk_norm=False, eps=1e-6):
+        super().__init__()
+        self.n_heads, self.n_groups, self.d_head = n_heads, n_groups, d_head
+        self.q_proj = nn.Linear(d_model, n_heads * d_head, bias=False)
+        self.k_proj = nn.Linear(d_model, n_groups * d_head, bias=False)
+        self.v_proj = nn.Linear(d_model, n_groups * d_head, bias=False)
+        self.out_proj = nn.Linear(n_heads * d_head, d_model, bias=False)
+        self.q_norm = RMSNorm(d_head, eps) if qk_norm else nn.Identity()
+        self.k_norm = RMSNorm(d_head, eps) if qk_norm else nn.Identity()
+
+    def forward(self, x, frequencies, cache=None):
+        d, share = self.d_head, self.n_heads // self.n_groups
+        old_k, old_v = cache if cache is not None else (None, None)
+        start = 0 if old_k is None else old_k.size(2)
+        queries, keys, values = self.q_proj(x), self.k_proj(x), self.v_proj(x)
+        place = torch.arange(start, start + x.size(1), device=x.device)
+        all_k, all_v = [], []
+        for g in range(self.n_groups):
+            k = turn(self.k_norm(keys[..., g * d : (g + 1) * d]), place, frequencies)
+            v = values[..., g * d : (g + 1) * d]
+            all_k.append(k if old_k is None else torch.cat([old_k[:, g], k], 1))
+            all_v.append(v if old_v is None else torch.cat([old_v[:, g], v], 1))
+        heads = []
+        for h in range(self.n_heads):
+            q = turn(self.q_norm(queries[..., h * d : (h + 1) * d]), place, frequencies)
+            words = []
+            for i in range(x.size(1)):
+                seen_k, seen_v = all_k[h // share][:, : start + i + 1], all_v[h // share][:, : start + i + 1]
+                scores = (q[:, i : i + 1] * seen_k).sum(-1) / math.sqrt(d)
+                words.append((scores.softmax(-1).unsqueeze(-1) * seen_v).sum(1))
+            heads.append(torch.stack(words, 1))
+        return self.out_proj(torch.cat(heads, -1)), (torch.stack(all_k, 1), torch.stack(all_v, 1))

@@ -4,6 +4,11 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from qkv.model.cost import cached_attention
+from qkv.model.heads import merge_heads, split_heads
+from qkv.model.norm import RMSNorm
+from qkv.model.positions import turn
+
 
 class SwiGLU(nn.Module):
     def __init__(self, d_model, d_ff):
@@ -16,3 +21,26 @@ class SwiGLU(nn.Module):
         both = x @ torch.cat([self.gate.weight, self.up.weight]).T
         z, u = both.chunk(2, dim=-1)
         return self.down(z * u * torch.exp(F.logsigmoid(z)))
+
+
+class GroupedAttention(nn.Module):
+    def __init__(self, d_model, n_heads, n_groups, d_head, qk_norm=False, eps=1e-6):
+        super().__init__()
+        self.n_heads, self.n_groups, self.d_head = n_heads, n_groups, d_head
+        self.q_proj = nn.Linear(d_model, n_heads * d_head, bias=False)
+        self.k_proj = nn.Linear(d_model, n_groups * d_head, bias=False)
+        self.v_proj = nn.Linear(d_model, n_groups * d_head, bias=False)
+        self.out_proj = nn.Linear(n_heads * d_head, d_model, bias=False)
+        self.q_norm = RMSNorm(d_head, eps) if qk_norm else nn.Identity()
+        self.k_norm = RMSNorm(d_head, eps) if qk_norm else nn.Identity()
+
+    def forward(self, x, frequencies, cache=None):
+        weights = torch.cat([self.q_proj.weight, self.k_proj.weight, self.v_proj.weight])
+        heads = split_heads(x @ weights.T, self.n_heads + 2 * self.n_groups)
+        q, k, v = heads.split([self.n_heads, self.n_groups, self.n_groups], dim=1)
+        past = 0 if cache is None else cache[1].shape[2]
+        place = torch.arange(past, past + x.shape[1], device=x.device)
+        both = torch.cat([self.q_norm(q), self.k_norm(k)], dim=1)
+        q, k = turn(both, place, frequencies).split([self.n_heads, self.n_groups], dim=1)
+        mixed, cache = cached_attention(q, k, v, cache)
+        return self.out_proj(merge_heads(mixed)), cache

@@ -1,3 +1,6 @@
 """Exercises of the chapter `today`, in the order in which a student meets them."""
 
-EXERCISES = ("SwiGLU",)
+EXERCISES = (
+    "SwiGLU",
+    "GroupedAttention",
+)
