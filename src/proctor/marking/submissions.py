@@ -11,7 +11,7 @@ import math
 import os
 import stat
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -50,10 +50,19 @@ class Room:
 
 @dataclass(frozen=True)
 class Submission:
-    """The submission of one student: folders and files, not read yet."""
+    """The submission of one student: folders and files, not read yet.
+
+    Args:
+        student: as results call them.
+        places: its folders and files.
+        called: the name that its author gave to a file, where an LMS gave it another.
+        told: what could not even be collected, in words.
+    """
 
     student: str
-    places: tuple[Path, ...]  # its folders and files
+    places: tuple[Path, ...]
+    called: Mapping[Path, str] = field(default_factory=dict)
+    told: tuple[File, ...] = ()
 
     def load(self) -> list[File]:
         """Read the files in the order of names, up to the size limit."""
@@ -61,7 +70,7 @@ class Submission:
 
         unread: list[File] = []
         found = sorted(
-            ((name, path) for place in self.places for name, path in walk(place, unread)),
+            ((self.called.get(path, name), path) for place in self.places for name, path in walk(place, unread)),
             key=lambda pair: in_order(pair[0]),
         )
         files, left_out, room = [], [], Room(MOST_BYTES, MOST_FILES)
@@ -81,7 +90,7 @@ class Submission:
         if len(found) > MOST_FILES:
             problem = f"There are {len(found)} files; the first {MOST_FILES} were read."
             files.append(File(found[MOST_FILES][0], problem=problem))
-        return files + unread
+        return files + unread + list(self.told)
 
 
 @dataclass

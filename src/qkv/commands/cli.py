@@ -175,8 +175,11 @@ ROSTER = click.Path(exists=True, dir_okay=False, path_type=Path)
 ROSTER_HELP = "A CSV file with the columns folder,id,name (and login,email): who is who in your LMS."
 
 
+FORMS = ["canvas", "moodle", "gradescope", "nbgrader", "classroom", "folders"]
+
+
 @main.command()
-@click.argument("submissions", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("submissions", type=click.Path(exists=True, path_type=Path))
 @click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path), help="Where results go.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Workers; as many as there are cores unless said.")
 @click.option("--engine", type=click.Choice(["local", "dask"]), default="local", show_default=True)
@@ -199,6 +202,7 @@ ROSTER_HELP = "A CSV file with the columns folder,id,name (and login,email): who
 @click.option("--seed", type=int, help="The same seed gives the same grades; inputs are fresh each run without one.")
 @click.option("--no-resume", is_flag=True, help="Grade all again, also what an interrupted run has finished.")
 @click.option("--roster", type=ROSTER, help=f"{ROSTER_HELP} `qkv export` finds it again in DIR.")
+@click.option("--form", type=click.Choice(FORMS), help="What SUBMISSIONS is, where it is taken for something else.")
 @click.option("--trust-submissions", is_flag=True, help="Grade where there is no sandbox. Their code runs as you.")
 def grade(
     submissions: Path,
@@ -212,9 +216,14 @@ def grade(
     seed: int | None,
     no_resume: bool,
     roster: Path | None,
+    form: str | None,
     trust_submissions: bool,
 ) -> None:
-    """Grade a class: SUBMISSIONS holds one folder or file per student."""
+    """Grade a class.
+
+    SUBMISSIONS is what your LMS hands out, as a zip file or unpacked: the downloads of Canvas and Moodle, Gradescope's
+    export, nbgrader's tree, GitHub Classroom's repositories. Or it holds one folder or file per student.
+    """
     if scheduler and engine != "dask":
         raise click.UsageError("--scheduler is the address of a Dask cluster: add --engine dask.")
     if engine == "local":
@@ -237,6 +246,7 @@ def grade(
         seed=seed,
         resume=not no_resume,
         roster=roster,
+        form=form,
         trust_submissions=trust_submissions,
     )
     sys.exit(code)

@@ -8,20 +8,22 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import click
 
+from proctor.collecting import listing
 from proctor.grading.engines.local import Local
 from proctor.grading.grade import Engine, Outcome, grade_class, salt_of
 from proctor.grading.worker import Plan
-from proctor.marking.submissions import collect
 from proctor.points import corrections
 from proctor.report import lms
 from proctor.sandbox import Fault, Limits, Refused, choose
+from proctor.tables import BadTable
 from qkv import exercises
 from qkv.assignments import assignment
+from qkv.commands.collecting import collect_class
 
 ROSTER = "roster.csv"  # in the folder of results, where grading leaves it for the export
 
@@ -39,6 +41,7 @@ def grade_submissions(
     seed: int | None = None,
     resume: bool = True,
     roster: Path | None = None,
+    form: str | None = None,
     trust_submissions: bool = False,
 ) -> int:
     """Grade a class; the exit code is 1 if something could not be graded.
@@ -49,55 +52,59 @@ def grade_submissions(
     who = roster_of(roster)
     if out.resolve() == submissions.resolve():
         raise click.UsageError(f"Results cannot go into {submissions} itself: name another folder with --out.")
-    try:
-        found = collect(submissions, but=out)
-    except OSError as error:
-        raise click.UsageError(f"{submissions} cannot be read ({os_error_text(error)}).") from None
-    for name in found.ignored:
-        click.echo(f"Ignored: {name}", err=True)
-    if not found.submissions:
-        click.echo(f"There is no submission in {submissions}: it should hold one folder or file per student.", err=True)
-        return 1
-    make_writable(out)
-    if who is not None:
-        names = [submission.student for submission in found.submissions]
-        unknown, absent = [n for n in names if who.find(n) is None], [person.folder for person in who.absent(names)]
-        for sentence in lms.differences(unknown, absent):
-            say(sentence)
     corrected = corrections_of(out)
-    if others := corrected.of_others(submission.student for submission in found.submissions):
-        for sentence in lms.not_applied(list(dict.fromkeys(correction.folder for correction in others))):
+    with ExitStack() as stack:
+        collected = collect_class(submissions, out, stack, who, form, say)
+        found = collected.submissions.submissions
+        if not found:
+            text = f"There is no submission in {submissions}: it should hold one folder or file per student."
+            click.echo(text, err=True)
+            return 1
+        make_writable(out)
+        names = [submission.student for submission in found]
+        for sentence in who_is_missing(names, who, corrected):
             say(sentence)
-    chosen = tuple(exercises) if exercises else None
-    limits = Limits(seconds=timeout, memory_mb=memory)
-    plan = Plan(assignment, (chosen,), salt_of(seed), limits, trust=trust_submissions, locate=True)
-    try:
-        if engine == "local":
-            click.echo(f"Sandbox: {choose(trust=trust_submissions)}", err=True)
-        if roster is not None and roster.resolve() != (out / ROSTER).resolve():
-            shutil.copyfile(roster, out / ROSTER)
-        with ended_as_by_ctrl_c():
-            outcome = grade_class(
-                found.submissions,
-                out,
-                plan,
-                engine_named(engine, jobs, scheduler),
-                seed=seed,
-                resume=resume,
-                corrections=corrected,
-                say=say,
-            )
-    except (Refused, Fault) as error:
-        click.echo(f"Not graded: {error}", err=True)
-        return 1
-    except OSError as error:
-        kept = f"What is marked so far is kept in {out}: the same command goes on from there."
-        click.echo(f"Not finished: {os_error_text(error)}. {kept}", err=True)
-        return 1
-    except KeyboardInterrupt:
-        click.echo("\nInterrupted. The same command goes on from here.", err=True)
-        return 1
+        chosen = tuple(exercises) if exercises else None
+        limits = Limits(seconds=timeout, memory_mb=memory)
+        plan = Plan(assignment, (chosen,), salt_of(seed), limits, trust=trust_submissions, locate=True)
+        try:
+            if engine == "local":
+                click.echo(f"Sandbox: {choose(trust=trust_submissions)}", err=True)
+            listing.write_listing(out / listing.NAME, collected)
+            if roster is not None and roster.resolve() != (out / ROSTER).resolve():
+                shutil.copyfile(roster, out / ROSTER)
+            with ended_as_by_ctrl_c():
+                outcome = grade_class(
+                    found,
+                    out,
+                    plan,
+                    engine_named(engine, jobs, scheduler),
+                    seed=seed,
+                    resume=resume,
+                    corrections=corrected,
+                    say=say,
+                )
+        except (Refused, Fault) as error:
+            click.echo(f"Not graded: {error}", err=True)
+            return 1
+        except OSError as error:
+            kept = f"What is marked so far is kept in {out}: the same command goes on from there."
+            click.echo(f"Not finished: {os_error_text(error)}. {kept}", err=True)
+            return 1
+        except KeyboardInterrupt:
+            click.echo("\nInterrupted. The same command goes on from here.", err=True)
+            return 1
     return report_outcome(outcome, out)
+
+
+def who_is_missing(students: list[str], who: lms.Roster | None, corrected: corrections.Corrections) -> list[str]:
+    """Sentences on students that a roster or corrections name and the class has not, and the other way round."""
+    others = list(dict.fromkeys(correction.folder for correction in corrected.of_others(students)))
+    said = lms.not_applied(others)
+    if who is None:
+        return said
+    unknown = [student for student in students if who.find(student) is None]
+    return lms.differences(unknown, [person.folder for person in who.absent(students)]) + said
 
 
 @contextmanager
@@ -159,8 +166,7 @@ def export_class(directory: Path, kind: str, out: Path, roster: Path | None = No
     Raises:
         click.UsageError: the roster is not valid, or the file cannot be written there.
     """
-    remembered = directory / ROSTER
-    who = roster_of(roster or (remembered if remembered.exists() else None))
+    who = known_roster(directory, roster)
     if out.is_file() or not out.exists():
         make_writable(out.parent, out)
     corrected = corrections_of(directory)
@@ -179,6 +185,17 @@ def export_class(directory: Path, kind: str, out: Path, roster: Path | None = No
 
 
 # ---- what files are like
+
+
+def known_roster(results: Path, roster: Path | None) -> lms.Roster | None:
+    """Who is who: as this roster says, or the one that grading was given, or as the download itself told."""
+    remembered = results / ROSTER
+    if roster is not None or remembered.exists():
+        return roster_of(roster or remembered)
+    try:
+        return listing.roster_of_listing(listing.read_listing(results / listing.NAME))
+    except BadTable as error:
+        raise click.UsageError(str(error)) from None
 
 
 def roster_of(path: Path | None) -> lms.Roster | None:

@@ -43,7 +43,8 @@ import runpy
 import sys
 
 work = sys.argv[1]
-grade = ["grade", f"{work}/class", "--out", f"{work}/graded", "--jobs", "1", "--timeout", "60", "--memory", "512"]
+grade = ["grade", f"{work}/class", "--out", f"{work}/graded", "--form", "folders"]  # whatever a student hands in
+grade += ["--jobs", "1", "--timeout", "60", "--memory", "512"]
 export = ["export", f"{work}/graded", "--format", "gradescope", "--out", "/autograder/results/results.json"]
 for command in ([*grade, "--exercises", "$exercises"], export):
     sys.argv = ["$program", *command]

@@ -44,12 +44,28 @@ class Roster:
         self.people = list(people)
         self.columns = tuple(columns)
         self._by_folder = {key(person.folder): person for person in self.people}  # as results spell it,
+        self._known: dict[str, dict[str, list[Person]]] = {}  # column -> value -> who has it
         for person in self.people:
             self._by_folder.setdefault(key(legible(person.folder)), person)  # or as the disk does
 
     def find(self, student: str) -> Person | None:
         """The student who handed in under this name; None if the roster has no such folder."""
         return self._by_folder.get(key(student))
+
+    def known_as(self, **values: str) -> Person | None:
+        """The only student with one of these values, such as `id`; None if there is none, or several."""
+        for column, value in values.items():
+            same = self._with(column).get(value.casefold(), [])
+            if value and len(same) == 1:
+                return same[0]
+        return None
+
+    def _with(self, column: str) -> dict[str, list[Person]]:
+        if column not in self._known:
+            self._known[column] = {}
+            for person in self.people:
+                self._known[column].setdefault(getattr(person, column).casefold(), []).append(person)
+        return self._known[column]
 
     def absent(self, students: Iterable[str]) -> list[Person]:
         """The students of the roster who are not among these."""
