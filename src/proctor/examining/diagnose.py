@@ -148,6 +148,7 @@ class Examiner:
         result = replace(result, situation=first.situation, evidence=evidence, printed=printed, probe=first.name)
         mistakes = self.diagnose(known, agrees, again)
         if mistakes:
+            result = replace(result, **self._shown_by(mistakes, first, known, agrees))
             names = tuple(m.name for m in mistakes)
             said = tuple(m.explanation for m in mistakes) + self._further_exception(known, mistakes)
             return replace(result, misconceptions=names, explanations=said, help="named")
@@ -336,6 +337,25 @@ class Examiner:
     def _unstarted(self, seen: ComparableObservations, values: list[str]) -> bool:
         raised = [seen[n].raised for n in values if n in seen]
         return bool(raised) and all(r is not None and r.unstarted for r in raised)
+
+    def _shown_by(
+        self,
+        mistakes: tuple[Misconception, ...],
+        first: Probe,
+        seen: ComparableObservations,
+        agrees: Mapping[str, bool],
+    ) -> dict[str, Any]:
+        """The evidence for named mistakes, where the first failing probe shows another fault: an exception that they do
+        not raise. It comes from the first one whose values are theirs."""
+        if seen[first.name].values is not None or self.observe_mistake(mistakes, first).same(seen[first.name]):
+            return {}
+        for name, probe in self.exercise.counted().items():
+            found = seen[name]
+            if not agrees[name] and found.values is not None and self.observe_mistake(mistakes, probe).same(found):
+                evidence = self._evidence(probe, found)
+                printed = found.observation.printed
+                return {"situation": probe.situation, "evidence": evidence, "probe": name, "printed": printed}
+        return {}
 
     def _further_exception(
         self, seen: ComparableObservations, mistakes: tuple[Misconception, ...]

@@ -154,6 +154,29 @@ def test_an_exception_on_one_probe_does_not_hide_a_mistake(pairs):
     assert "Besides, it raised IndexError at test_diagnose.py, line " in result.message
 
 
+def test_the_evidence_is_that_of_the_named_mistake():
+    """The first check ends in an exception, which is another fault: the numbers come from one that shows this one."""
+
+    def divides_and_stops(x, slope, offset):
+        if len(x) == 3:
+            raise IndexError("no three")
+        return x / slope + offset
+
+    exercise = one_exercise.copied()
+
+    @exercise.probe
+    def gentle(affine):
+        """a gentle slope"""
+        return {"y": affine(normal(5, seed="x"), 0.25, 1.5)}
+
+    result = Examiner(exercise, "salt").examine(divides_and_stops)
+    assert result.misconceptions == ("slope_divides",)
+    assert result.situation != "three numbers"
+    assert "expected" in result.evidence[0]
+    assert "it raised IndexError at test_diagnose.py" in result.message
+    assert "in this situation: three numbers." in result.message
+
+
 def test_what_was_returned_is_said_and_not_that_something_was_raised(examiner):
     result = examiner.examine(lambda x, slope, offset: (x, offset))
     assert "affine returned a tuple of 2 values, expected a tensor of shape (3,)." in result.message

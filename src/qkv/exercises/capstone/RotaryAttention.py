@@ -286,8 +286,9 @@ class BackwardsInTime(RotaryAttention):
 class HalvesForPairs(RotaryAttention):
     """You pair column i with column i + d_head/2; in this course neighbours (2i, 2i+1) are a pair.
 
-    Both exist: Llama's published code pairs halves, the paper pairs neighbours. Trained by one and run by the other,
-    weights are worthless.
+    Both exist: the paper and Meta's own code for Llama turn neighbours, GPT-NeoX and Llama in Hugging Face's library
+    turn halves, with columns exchanged beforehand. Trained by one and run by the other as they are, weights are
+    worthless.
     """
 
     def _turn(self, x: Tensor) -> Tensor:

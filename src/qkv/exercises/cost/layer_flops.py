@@ -115,7 +115,7 @@ def the_way_back_as_well(n: int, d_model: int, n_heads: int, d_ff: int) -> Any:
 
 @exercise.instead_of("project")
 def output_projection_forgotten(n: int, d_model: int, n_heads: int, d_ff: int) -> int:
-    """You count three projections; the one behind the attention is missing.
+    """You count three projections; the one after the attention is missing.
 
     Queries, keys, values, and then the output, which mixes the heads: four products of the same size.
     """
@@ -224,8 +224,9 @@ def one_number(n: int, d_model: int, n_heads: int, d_ff: int) -> Any:
 
 @exercise.misconception
 def numbers_with_a_point(n: int, d_model: int, n_heads: int, d_ff: int) -> Any:
-    """You return floats; a `/` is the usual reason.
+    """You return floats.
 
-    Counts are integers. Python's integers are exact at any size, floats are not: use `//`.
+    Counts are integers. Python's integers are exact at any size, floats are not. A float comes of a `/`, where `//`
+    stays whole, or of a number that is written with a point, and makes all that it meets a float.
     """
     return tuple(float(part) for part in layer_flops(n, d_model, n_heads, d_ff))

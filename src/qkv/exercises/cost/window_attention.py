@@ -146,7 +146,8 @@ def both_sides(n: int, window: int, dilation: int, device: Any) -> Any:
 def a_radius(n: int, window: int, dilation: int, device: Any) -> Any:
     """Your window has one key too many: it sees `window` keys beside itself.
 
-    `window` counts all visible keys, the query's own included.
+    `window` counts all visible keys, the query's own included. Some libraries call the reach by that word, without the
+    query's own: look it up before you take a number over.
     """
     return keys_behind(n, window + 1, dilation, device)
 

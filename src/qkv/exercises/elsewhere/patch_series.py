@@ -51,7 +51,7 @@ def values_left_over(patch_series: Any) -> Seen:
 
 @exercise.probe
 def nothing_left_over(patch_series: Any) -> Seen:
-    """series that are divided without a rest"""
+    """series that are divided without a remainder"""
     a, n, patch = distinct(2, 7, 3, seed="sizes")
     return {"patches": patch_series(normal(a, n * patch, seed="x"), patch)}
 

@@ -130,7 +130,8 @@ def ties_won(table: Tensor) -> Tensor:
 def ties_by_place(table: Tensor) -> Tensor:
     """Where scores are equal, the place in the table decides for you, as it does when you sort.
 
-    Sorted, a model that gives all pairs one score finds the first k of n, by luck. A tie is lost.
+    Sorted, a model that gives all pairs one score finds the first k of n, by luck. Most public code sorts; here a tie
+    is lost, so that such a model finds nothing.
     """
     order = table.argsort(dim=1, descending=True, stable=True)
     own = torch.arange(len(table), device=table.device)[:, None]

@@ -188,7 +188,8 @@ def own_length_not_squared(state: Tensor) -> Tensor:
 def number_left_out(patterns: Tensor, beta: float) -> float:
     """The term (1/beta)·log n is missing.
 
-    It is a constant, but it makes the energy 0 or more, whatever the number of patterns.
+    It is a constant, too: with more patterns the logarithm of the sum grows, and this term takes back the most that it
+    can grow by.
     """
     return 0.0
 
@@ -215,7 +216,8 @@ def width_for_number(patterns: Tensor, beta: float) -> float:
 def longest_left_out(patterns: Tensor) -> Any:
     """The term ½ M² is missing.
 
-    It is a constant, but it makes the energy 0 or more.
+    It is a constant of the memory, half of the longest pattern's squared length. No energy may fall below 0, and this
+    term is what keeps it there where patterns are long.
     """
     return 0.0
 

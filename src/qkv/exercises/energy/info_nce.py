@@ -187,7 +187,7 @@ def temperature_unused(cosines: Tensor, temperature: float) -> Tensor:
 def positive_not_among_them(scores: Tensor) -> Tensor:
     """The positive key is not in your denominator.
 
-    Then the loss has no lower bound, and with it goes the meaning of a share. The softmax is over all 1 + n keys.
+    Then the loss can fall below 0, and with it goes the meaning of a share. The softmax is over all 1 + n keys.
     """
     return scores[..., 1:].logsumexp(-1) - scores[..., 0]
 

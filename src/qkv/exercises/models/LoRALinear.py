@@ -168,7 +168,8 @@ usual(exercise, some_vectors, build_tuned, without=("gradients",))
 class AlphaUndivided(LoRALinear):
     """You multiply by alpha, and do not divide by the rank.
 
-    With the division, another rank needs no other learning rate: each of the parts counts for less.
+    The division is there so that the learning rate need hardly be tuned again for another rank: each of the parts
+    counts for less.
     """
 
     def _scale(self) -> float:

@@ -294,7 +294,8 @@ def places_shift(ids: list[int], spans: Sequence[Pair], sentinel: int) -> tuple[
 def touching_spans_joined(ids: list[int], spans: Sequence[Pair], sentinel: int) -> tuple[list[int], list[int]]:
     """You make one span of two that touch.
 
-    Each span has a sentinel of its own, also where nothing stands between two of them.
+    Each span has a sentinel of its own, also where nothing stands between two of them. (T5's own code joins them: its
+    spans are made from a mask, which cannot say where one ends that touches the next.)
     """
     joined: list[Pair] = []
     for start, length in spans:

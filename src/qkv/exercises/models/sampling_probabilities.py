@@ -254,7 +254,8 @@ def larger_id_first(scores: Tensor) -> tuple[Tensor, Tensor]:
 def equals_of_the_last_stay(ranked: Tensor, top_k: int) -> Tensor:
     """You keep every token that equals the last of the top_k, so more than top_k may stay.
 
-    Comparing with the k-th largest value can't tell equals apart. Exactly top_k stay, of equals the smaller ids.
+    Comparing with the k-th largest value can't tell equals apart. Much public code compares so, Hugging Face's among
+    it; here exactly top_k stay, of equals the smaller ids.
     """
     last = ranked[..., min(top_k, ranked.shape[-1]) - 1, None]
     return ranked.masked_fill(ranked < last, -torch.inf)

@@ -245,7 +245,8 @@ def stops_at_pairs_that_occur_once(counts: Counter[Pair]) -> bool:
 def first_seen(counts: Counter[Pair]) -> Pair:
     """Of equally frequent pairs you take the one that was seen first.
 
-    `most_common` and `max` do so. Then the merges depend on the order of the words; the smallest pair does not.
+    `most_common` and `max` do so, and minbpe and other public code with them. Then the merges depend on the order of
+    the words; the smallest pair does not.
     """
     return counts.most_common(1)[0][0]
 

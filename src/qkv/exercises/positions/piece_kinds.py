@@ -179,7 +179,7 @@ def looks_back(continues: list[bool]) -> list[bool]:
 
 @exercise.instead_of("split")
 def around_the_corner(continues: list[bool]) -> list[bool]:
-    """Your last piece looks at the first one: the list closes to a ring.
+    """Your last piece looks at the first one: as if the list were a ring.
 
     After the last piece nothing follows, so nothing continues it.
     """

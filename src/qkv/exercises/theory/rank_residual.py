@@ -198,7 +198,7 @@ def absolute_values(x: Tensor) -> Tensor:
 def largest_singular_value(x: Tensor) -> Tensor:
     """You use the spectral norm: the largest singular value.
 
-    `matrix_norm(x, 2)` is that. The Frobenius norm counts all of them, and is `matrix_norm`'s own choice.
+    `matrix_norm(x, 2)` is that. The Frobenius norm counts all of them, and is `matrix_norm`'s default.
     """
     return torch.linalg.matrix_norm(x, 2)
 

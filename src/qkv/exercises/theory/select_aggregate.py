@@ -280,7 +280,7 @@ def patched_afterwards(selected: Tensor, values: Tensor) -> Tensor:
 def always_zero_where_none(means: Tensor, selected: Tensor, values: Tensor, default: float) -> Tensor:
     """Where nothing is selected you return 0, whatever `default` says.
 
-    0 is a value as any other. The caller says by what "nothing" is to be recognised.
+    0 is a value like any other. The caller says by what "nothing" is to be recognised.
     """
     return means.masked_fill(~selected.any(-1), 0.0)
 
