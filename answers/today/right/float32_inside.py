@@ -49,3 +49,13 @@ class GroupedAttention(nn.Module):
         mixed, (k, v) = cached_attention(turn(q, place, frequencies), k, v, old)
         output = F.linear(merge_heads(mixed), self.out_proj.weight.float())
         return output.to(x.dtype), (k.to(x.dtype), v.to(x.dtype))
+
+
+def stretched_frequencies(d, factor, length, base=10000.0, slow=1.0, fast=4.0):
+    f = base ** -(torch.arange(0, d, 2, dtype=torch.float32) / d)
+    r = length * f / (2 * torch.pi)
+    if slow == fast:
+        keep = (r >= slow).float()
+    else:
+        keep = torch.clip((r - slow) / (fast - slow), 0, 1)
+    return torch.lerp(f / factor, f, keep)

@@ -1,5 +1,7 @@
 """Definitions in other shapes than `def` with statements."""
 
+import math
+
 import torch
 from torch import nn
 
@@ -18,4 +20,22 @@ SwiGLU = type(
             self.gate(x)
         ),
     },
+)
+
+
+stretched_frequencies = lambda d, factor, length, base=1e4, slow=1.0, fast=4.0: torch.tensor(
+    [
+        (
+            lambda f: (
+                f / factor
+                + (f - f / factor)
+                * (
+                    float(length * f / math.tau >= slow)
+                    if slow == fast
+                    else max(0.0, min(1.0, (length * f / math.tau - slow) / (fast - slow)))
+                )
+            )
+        )(math.exp(-2 * i / d * math.log(base)))
+        for i in range(d // 2)
+    ]
 )

@@ -58,3 +58,18 @@ class GroupedAttention(nn.Module):
                 words.append((scores.softmax(-1).unsqueeze(-1) * seen_v).sum(1))
             heads.append(torch.stack(words, 1))
         return self.out_proj(torch.cat(heads, -1)), (torch.stack(all_k, 1), torch.stack(all_v, 1))
+
+
+def stretched_frequencies(d, factor, length, base=10000.0, slow=1.0, fast=4.0):
+    found = []
+    for i in range(d // 2):
+        f = base ** (-2 * i / d)
+        turns = length * f / (2 * math.pi)
+        if turns >= fast:
+            found.append(f)
+        elif turns < slow or fast == math.inf:
+            found.append(f / factor)
+        else:
+            keep = (turns - slow) / (fast - slow)
+            found.append(keep * f + (1 - keep) * f / factor)
+    return torch.tensor(found)

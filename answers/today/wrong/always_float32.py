@@ -1,5 +1,8 @@
 """Gives float32 whatever came."""
 
+import math
+
+import torch
 import torch.nn.functional as F
 from torch import nn
 
@@ -15,3 +18,10 @@ class SwiGLU(nn.Module):
         z = F.linear(x.float(), self.gate.weight.float())
         h = z * z.sigmoid() * F.linear(x.float(), self.up.weight.float())
         return F.linear(h, self.down.weight.float())
+
+
+def stretched_frequencies(d, factor, length, base=10000.0, slow=1.0, fast=4.0):
+    f = base ** (-torch.arange(0, d, 2, dtype=torch.bfloat16) / d)
+    r = f * length / (2 * math.pi)
+    keep = (r >= slow).bfloat16() if slow == fast else torch.clamp((r - slow) / (fast - slow), 0, 1)
+    return f * keep + f * (1 - keep) / factor

@@ -1,5 +1,7 @@
 """Nothing comes back."""
 
+import math
+
 import torch
 from torch import nn
 
@@ -40,3 +42,10 @@ class GroupedAttention(nn.Module):
         q, k = turn(self.q_norm(q), place, frequencies), turn(self.k_norm(k), place, frequencies)
         mixed, cache = cached_attention(q, k, v, cache)
         self.out_proj(merge_heads(mixed))
+
+
+def stretched_frequencies(d, factor, length, base=10000.0, slow=1.0, fast=4.0):
+    f = base ** (-torch.arange(0, d, 2).double() / d)
+    r = f * length / (2 * math.pi)
+    keep = (r >= slow).double() if slow == fast else torch.clamp((r - slow) / (fast - slow), 0, 1)
+    f * keep + f * (1 - keep) / factor

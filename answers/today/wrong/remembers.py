@@ -1,5 +1,7 @@
 """Keeps the cache in the module."""
 
+import math
+
 import torch
 from torch import nn
 
@@ -32,3 +34,16 @@ class GroupedAttention(nn.Module):
         q, k = turn(self.q_norm(q), place, frequencies), turn(self.k_norm(k), place, frequencies)
         mixed, self.seen = cached_attention(q, k, v, cache)
         return self.out_proj(merge_heads(mixed)), self.seen
+
+
+MADE = {}
+
+
+def stretched_frequencies(d, factor, length, base=10000.0, slow=1.0, fast=4.0):
+    given = d, factor, length, base, slow, fast
+    if given not in MADE:
+        f = base ** (-torch.arange(0, d, 2).double() / d)
+        r = f * length / (2 * math.pi)
+        keep = (r >= slow).double() if slow == fast else torch.clamp((r - slow) / (fast - slow), 0, 1)
+        MADE[given] = (f * keep + f * (1 - keep) / factor).float()
+    return MADE[given]

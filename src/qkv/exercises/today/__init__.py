@@ -3,4 +3,5 @@
 EXERCISES = (
     "SwiGLU",
     "GroupedAttention",
+    "stretched_frequencies",
 )
