@@ -52,3 +52,14 @@ class GroupedAttention(nn.Module):
         mixed = torch.einsum("bgsnk,bgkd->bgsnd", scores.masked_fill(future, -torch.inf).softmax(-1), v)
         out = self.out_proj.weight.view(-1, self.n_groups, share, d)
         return torch.einsum("bgsnd,mgsd->bnm", mixed, out), [k, v]
+
+
+def route_tokens(logits, k):
+    n = logits.shape[-1]
+    experts = torch.argsort(-logits, dim=-1, stable=True)[..., :k]
+    weights = torch.take_along_dim(logits, experts, -1).softmax(-1)
+    one_hot = torch.eye(n, device=logits.device, dtype=logits.dtype)[experts].reshape(-1, k, n)
+    p = logits.softmax(-1).reshape(-1, n)
+    tokens = len(p)
+    f = torch.einsum("tke->e", one_hot) / (tokens * k)
+    return weights, experts, n * torch.einsum("e,e->", f, p.mean(0))

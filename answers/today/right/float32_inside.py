@@ -59,3 +59,20 @@ def stretched_frequencies(d, factor, length, base=10000.0, slow=1.0, fast=4.0):
     else:
         keep = torch.clip((r - slow) / (fast - slow), 0, 1)
     return torch.lerp(f / factor, f, keep)
+
+
+def route_tokens(logits, k):
+    n = logits.size(-1)
+    logp = logits.float().log_softmax(-1)
+    left, best = logp.detach().clone(), []
+    for _ in range(k):
+        largest = left.amax(-1, keepdim=True)
+        ids = torch.arange(n, device=logits.device).expand_as(left)
+        e = torch.where(left == largest, ids, n).amin(-1, keepdim=True)
+        best.append(e)
+        left = left.scatter(-1, e, float("-inf"))
+    experts = torch.cat(best, -1)
+    weights = (logp.gather(-1, experts) - logp.gather(-1, experts).logsumexp(-1, keepdim=True)).exp()
+    f = torch.bincount(experts.flatten(), minlength=n) / experts.numel()
+    balance = n * (f @ logp.exp().reshape(-1, n).mean(0))
+    return weights.to(logits.dtype), experts, balance.to(logits.dtype)

@@ -3,6 +3,7 @@
 import math
 
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 SwiGLU = type(
@@ -39,3 +40,15 @@ stretched_frequencies = lambda d, factor, length, base=1e4, slow=1.0, fast=4.0: 
         for i in range(d // 2)
     ]
 )
+
+
+route_tokens = lambda logits, k: (
+    lambda p, e: (
+        p.gather(-1, e) / p.gather(-1, e).sum(-1, keepdim=True),
+        e,
+        p.shape[-1]
+        * (p.flatten(0, -2).mean(0) if p.dim() > 1 else p)
+        .mul(F.one_hot(e.reshape(-1), p.shape[-1]).to(p.dtype).mean(0))
+        .sum(),
+    )
+)(logits.softmax(-1), logits.sort(dim=-1, descending=True, stable=True)[1][..., :k])

@@ -73,3 +73,22 @@ def stretched_frequencies(d, factor, length, base=10000.0, slow=1.0, fast=4.0):
             keep = (turns - slow) / (fast - slow)
             found.append(keep * f + (1 - keep) * f / factor)
     return torch.tensor(found)
+
+
+def route_tokens(logits, k):
+    n = logits.shape[-1]
+    weights, experts, total, counts = [], [], 0.0, [0] * n
+    rows = logits.reshape(-1, n)
+    for row in rows:
+        p = torch.softmax(row, 0)
+        chosen = sorted(range(n), key=lambda e: -row[e].item())[:k]
+        for e in chosen:
+            counts[e] += 1
+        weights.append(p[chosen] / p[chosen].sum())
+        experts.append(torch.tensor(chosen, device=logits.device))
+        total = total + p
+    balance = 0.0
+    for e in range(n):
+        balance = balance + n * counts[e] / (len(rows) * k) * total[e] / len(rows)
+    shape = (*logits.shape[:-1], k)
+    return torch.stack(weights).view(shape), torch.stack(experts).view(shape), balance

@@ -25,3 +25,12 @@ def stretched_frequencies(d, factor, length, base=10000.0, slow=1.0, fast=4.0):
     r = f * length / (2 * math.pi)
     keep = (r >= slow).bfloat16() if slow == fast else torch.clamp((r - slow) / (fast - slow), 0, 1)
     return f * keep + f * (1 - keep) / factor
+
+
+def route_tokens(logits, k):
+    n = logits.shape[-1]
+    experts = logits.argsort(dim=-1, descending=True, stable=True)[..., :k]
+    p = logits.float().softmax(-1)
+    top = p.gather(-1, experts)
+    f = F.one_hot(experts, n).reshape(-1, n).float().mean(0)
+    return top / top.sum(-1, keepdim=True), experts, n * f @ p.reshape(-1, n).mean(0)

@@ -1,6 +1,7 @@
 """Powers of large numbers."""
 
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 
@@ -15,3 +16,13 @@ class SwiGLU(nn.Module):
         z = self.gate(x)
         e = torch.exp(z)
         return self.down(z * (e / (e + 1)) * self.up(x))
+
+
+def route_tokens(logits, k):
+    n = logits.shape[-1]
+    experts = logits.argsort(dim=-1, descending=True, stable=True)[..., :k]
+    powers = torch.exp(logits)
+    p = powers / powers.sum(-1, keepdim=True)
+    top = powers.gather(-1, experts)
+    f = F.one_hot(experts, n).reshape(-1, n).to(p.dtype).mean(0)
+    return top / top.sum(-1, keepdim=True), experts, n * f @ p.reshape(-1, n).mean(0)

@@ -42,3 +42,12 @@ class GroupedAttention(nn.Module):
         q, k = turn(self.q_norm(q), place, frequencies), turn(self.k_norm(k), place, frequencies)
         mixed, cache = cached_attention(q, k, v, cache)
         return self.out_proj(merge_heads(mixed)), cache
+
+
+def route_tokens(logits, k):
+    n = logits.shape[-1]
+    experts = logits.argsort(dim=-1, descending=True, stable=True)[..., :k]
+    p = logits.softmax(-1)
+    top = p.gather(-1, experts)
+    f = (experts.unsqueeze(-1) == torch.arange(n)).reshape(-1, n).to(p.dtype).mean(0)
+    return top / top.sum(-1, keepdim=True), experts, n * f @ p.reshape(-1, n).mean(0)

@@ -1,6 +1,7 @@
 """The graph is cut somewhere."""
 
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 from qkv.model.cost import cached_attention
@@ -40,3 +41,14 @@ class GroupedAttention(nn.Module):
         q, k = turn(self.q_norm(q), place, frequencies), turn(self.k_norm(k), place, frequencies)
         mixed, (k, v) = cached_attention(q, k, v, cache)
         return self.out_proj(merge_heads(mixed)), (k.detach(), v.detach())
+
+
+def route_tokens(logits, k):
+    n = logits.shape[-1]
+    experts = logits.argsort(dim=-1, descending=True, stable=True)[..., :k]
+    p = logits.softmax(-1)
+    top = p.gather(-1, experts)
+    f = F.one_hot(experts, n).reshape(-1, n).to(p.dtype).mean(0)
+    with torch.no_grad():
+        balance = n * f @ p.reshape(-1, n).mean(0)
+    return top / top.sum(-1, keepdim=True), experts, balance

@@ -49,3 +49,8 @@ def stretched_frequencies(d, factor, length, base=10000.0, slow=1.0, fast=4.0):
     r = f * length / (2 * math.pi)
     keep = (r >= slow).double() if slow == fast else torch.clamp((r - slow) / (fast - slow), 0, 1)
     f * keep + f * (1 - keep) / factor
+
+
+def route_tokens(logits, k):
+    experts = logits.argsort(dim=-1, descending=True, stable=True)[..., :k]
+    logits.gather(-1, experts).softmax(-1)

@@ -1,5 +1,6 @@
 """Takes the shape apart."""
 
+import torch.nn.functional as F
 from torch import nn
 
 
@@ -14,3 +15,12 @@ class SwiGLU(nn.Module):
         batch, seq, d = x.shape
         z = self.gate(x.reshape(batch * seq, d))
         return self.down(z * z.sigmoid() * self.up(x.reshape(batch * seq, d))).view(batch, seq, d)
+
+
+def route_tokens(logits, k):
+    batch, seq, n = logits.shape
+    experts = logits.argsort(dim=-1, descending=True, stable=True)[..., :k]
+    p = logits.softmax(-1)
+    top = p.gather(-1, experts)
+    f = F.one_hot(experts, n).to(p.dtype).sum((0, 1, 2)) / (batch * seq * k)
+    return top / top.sum(-1, keepdim=True), experts, n * f @ p.mean((0, 1))

@@ -27,3 +27,8 @@ class GroupedAttention(nn.Module):
         v = split_heads(self.v_proj(x), self.n_groups)
         q, k = turn(self.q_norm(q), place, frequencies), turn(self.k_norm(k), place, frequencies)
         return self.out_proj(merge_heads(cached_attention(q, k, v, cache)[0]))
+
+
+def route_tokens(logits, k):
+    experts = logits.argsort(dim=-1, descending=True, stable=True)[..., :k]
+    return logits.gather(-1, experts).softmax(-1), experts

@@ -3,6 +3,7 @@
 import math
 
 import torch
+import torch.nn.functional as F
 
 
 def stretched_frequencies(d, factor, length, base=10000.0, slow=1.0, fast=4.0):
@@ -10,3 +11,12 @@ def stretched_frequencies(d, factor, length, base=10000.0, slow=1.0, fast=4.0):
     r = f * length / (2 * math.pi)
     keep = ((r - slow) / (fast - slow + 1e-6)).clamp(0, 1)
     return (f * keep + f * (1 - keep) / factor).float()
+
+
+def route_tokens(logits, k):
+    n = logits.shape[-1]
+    experts = logits.argsort(dim=-1, descending=True, stable=True)[..., :k]
+    p = logits.softmax(-1)
+    top = p.gather(-1, experts)
+    f = F.one_hot(experts, n).reshape(-1, n).to(p.dtype).mean(0)
+    return top / (top.sum(-1, keepdim=True) + 1e-2), experts, n * f @ p.reshape(-1, n).mean(0)

@@ -1,6 +1,7 @@
 """Writes into what it was given."""
 
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 from qkv.model.cost import cached_attention
@@ -48,3 +49,16 @@ class GroupedAttention(nn.Module):
         else:
             mixed, _ = cached_attention(q, k, v)
         return self.out_proj(merge_heads(mixed)), (k, v)
+
+
+def route_tokens(logits, k):
+    n = logits.shape[-1]
+    p = logits.softmax(-1)
+    best = []
+    for _ in range(k):
+        best.append(logits.argmax(-1, keepdim=True))
+        logits.data.scatter_(-1, best[-1], -torch.inf)
+    experts = torch.cat(best, -1)
+    top = p.gather(-1, experts)
+    f = F.one_hot(experts, n).reshape(-1, n).to(p.dtype).mean(0)
+    return top / top.sum(-1, keepdim=True), experts, n * f @ p.reshape(-1, n).mean(0)

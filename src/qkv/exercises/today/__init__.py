@@ -4,4 +4,5 @@ EXERCISES = (
     "SwiGLU",
     "GroupedAttention",
     "stretched_frequencies",
+    "route_tokens",
 )
