@@ -9,7 +9,9 @@ A property that fails says what was seen, and not what is usually the reason: se
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import wraps
 from typing import Any, Protocol
 
 import torch
@@ -89,6 +91,19 @@ def how_it_raised(seen: Observation, when: str) -> str:
 
 
 AGAIN, STAYS = "a second call gives the same", "the first result stays as it is after a second call"
+NEW = "other arguments give another result"
+REMEMBERS = (
+    "Called a second time with the same arguments, your code gives something else. It remembers something from one "
+    "call to the next: look for what is made outside of the function, or only once."
+)
+SHARES = (
+    "A second call changes what the first one returned: both give the same object, and the second writes into it. Make "
+    "a new one in every call."
+)
+KEEPS_A_RESULT = (
+    "Called with other numbers in the same shapes, your code gives what it gave before. It keeps a result from one "
+    "call to the next: compute a new one in every call."
+)
 
 
 def why_inputs_changed(seen: Observation, expected: Observation) -> str:
@@ -97,16 +112,12 @@ def why_inputs_changed(seen: Observation, expected: Observation) -> str:
     changed = {
         name for name, value in (expected.values or {}).items() if not same(value, (seen.values or {}).get(name))
     }
+    if NEW in changed and changed <= {AGAIN, STAYS, NEW}:
+        return KEEPS_A_RESULT
     if changed == {AGAIN}:
-        return (
-            "Called a second time with the same arguments, your code gives something else. It remembers something from "
-            "one call to the next: look for what is made outside of the function, or only once."
-        )
+        return REMEMBERS
     if changed and changed <= {AGAIN, STAYS}:
-        return (
-            "A second call changes what the first one returned: both give the same tensor, and the second writes into "
-            "it. Make a new one in every call."
-        )
+        return SHARES
     return (
         "Your code changes a tensor that it was given. The caller still needs it: compute a new one instead of writing "
         "into it."
@@ -115,17 +126,28 @@ def why_inputs_changed(seen: Observation, expected: Observation) -> str:
 
 def keeps_inputs(make: Make, build: Build = as_is, name: str = "keeps_inputs") -> ProbeFunction:
     """Are the arguments the same after the call as before, lists and tuples of tensors included, and is a second call
-    like the first?"""
+    like the first, with a call between them that has other numbers in the same shapes?"""
 
     @explained_by(why_inputs_changed)
     def probe(implementation: Any) -> Mapping[str, Any]:
         """inputs that the caller goes on using"""
         arguments = make()
-        function = build(implementation)
-        first, noted = called(function, arguments)
+        others = [mapped(arguments, change) for change in CHANGES]  # made before they may be written into
+        noted = Noted(implementation, [a for a in arguments if isinstance(a, torch.Generator)])
+        function = build(noted.implementation)
+        first = called(function, arguments, noted)
         after = {f"{place} after the call": copied(value) for place, value in leaves(arguments, "argument")}
-        _, again = called(function, arguments)
-        return after | {AGAIN: same(noted, again), STAYS: same(noted, first)}
+        stale = False
+        for other in others:
+            try:
+                stale = same(first, called(function, other, noted))
+            except Exception:  # what is valid one way need not be so another way
+                continue
+            if not stale:
+                break
+        stays = noted.unchanged()  # before the next call writes the same into them
+        again = called(function, arguments, noted)
+        return after | {AGAIN: same(first, again), STAYS: stays and noted.unchanged(), NEW: not stale}
 
     probe.__name__ = name
     if name != "keeps_inputs":
@@ -133,12 +155,95 @@ def keeps_inputs(make: Make, build: Build = as_is, name: str = "keeps_inputs") -
     return probe
 
 
-def called(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The results of a call, and a copy of them. Chance is the same in every call."""
+def turned_round(tensor: Tensor) -> Tensor:
+    """Another tensor of the same shape and kind: its first dimension of several entries read backwards."""
+    dim = next((dim for dim, size in enumerate(tensor.shape) if size > 1), None)
+    return tensor.clone() if dim is None else tensor.flip(dim)
+
+
+def turned_and_halved(tensor: Tensor) -> Tensor:
+    """The same with smaller numbers, for what does not depend on an order."""
+    return turned_round(tensor) / 2 if is_floating(tensor) else turned_round(tensor)
+
+
+CHANGES = turned_round, turned_and_halved
+
+
+class Noted:
+    """An implementation whose results are noted, to see later whether they are still what they were.
+
+    Args:
+        generators: that it is called with; each call finds them as they are now.
+    """
+
+    def __init__(self, implementation: Any, generators: Iterable[torch.Generator] = ()) -> None:
+        self.generators = [(generator, generator.get_state()) for generator in generators]
+        self.results: list[tuple[Any, Any]] = []  # what each call gave, and how it was then
+        self.implementation = implementation
+        if not isinstance(implementation, type):  # the calls of its instances are noted where they are made
+
+            @wraps(implementation)
+            def noting(*arguments: Any, **options: Any) -> Any:
+                return self.note(implementation(*arguments, **options))
+
+            self.implementation = noting
+
+    def note(self, result: Any) -> Any:
+        """The result itself, noted."""
+        self.results.append((result, frozen(result)))
+        return result
+
+    def unchanged(self) -> bool:
+        return all(same(then, frozen(result)) for result, then in self.results)
+
+
+def why_not_repeatable(seen: Observation, expected: Observation) -> str:
+    if seen.raised is not None:
+        return how_it_raised(seen, "where it was called again")
+    return SHARES if not (seen.values or {}).get(STAYS, True) else REMEMBERS
+
+
+def repeats(*probes: Callable[[Any], Any]) -> ProbeFunction:
+    """Does it give the same again after it was called with other arguments, and do earlier results stay as they were?
+
+    For a function that takes no tensors, or makes more of its arguments than `keeps_inputs` can.
+
+    Args:
+        probes: functions of an implementation, such as probes that are there already. They are run one after the other,
+            and then the first of them once more.
+    """
+
+    @explained_by(why_not_repeatable)
+    def repeats(implementation: Any) -> Mapping[str, Any]:
+        """the same again, after calls with other arguments"""
+        noted = Noted(implementation)
+        first = frozen(probes[0](noted.implementation))
+        for probe in probes[1:]:
+            probe(noted.implementation)
+        stays = noted.unchanged()  # before the next call writes the same into them
+        again = frozen(probes[0](noted.implementation))
+        return {AGAIN: same(first, again), STAYS: stays and noted.unchanged()}
+
+    return repeats
+
+
+def frozen(value: Any) -> Any:
+    """A copy of a result that nobody else can change: its tensors and what holds them."""
+    if isinstance(value, dict):
+        return {key: frozen(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return dict(enumerate(map(frozen, value)))
+    return copied(value)
+
+
+def called(function: Callable[..., Any], arguments: tuple[Any, ...], noted: Noted) -> dict[str, Any]:
+    """A copy of the results of a call, which is noted. Chance is the same in every call."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        results = dict(leaves(function(*arguments), "output"))
-    return results, {place: copied(value) for place, value in results.items()}
+        for generator, state in noted.generators:
+            generator.set_state(state)
+        result = noted.note(function(*arguments))
+    return {place: copied(value) for place, value in leaves(result, "output")}
 
 
 def copied(value: Any) -> Any:
@@ -156,7 +261,12 @@ def same(one: Any, other: Any) -> bool:
         one, other = one.double(), other.double()
         largest = float(one[one.isfinite()].abs().max()) if one.isfinite().any() else 0.0
         return torch.allclose(one, other, rtol=1e-4, atol=1e-4 * largest, equal_nan=True)
-    return bool(one == other)
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=1e-4) or (math.isnan(one) and math.isnan(other))
+    try:
+        return bool(one == other)
+    except Exception:  # an array, say, which has no one answer
+        return one is other
 
 
 # ---- gradients

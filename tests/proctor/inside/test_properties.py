@@ -1,6 +1,7 @@
 """Probes that many exercises share: what they notice, and what they let pass."""
 
 from dataclasses import replace
+from functools import cache
 
 import pytest
 import torch
@@ -9,7 +10,7 @@ from torch import nn
 from proctor.examining.compare import ComparableObservation
 from proctor.inside.inputs import seeded
 from proctor.inside.observe import observe
-from proctor.inside.properties import gradients, keeps_inputs, other_device, same_in, under_no_grad
+from proctor.inside.properties import gradients, keeps_inputs, other_device, repeats, same_in, under_no_grad
 
 
 def numbers():
@@ -101,8 +102,74 @@ def test_a_second_call_is_like_the_first(make, words):
     assert not words or probe.explain(seen, expected).startswith(words)
 
 
-def test_a_buffer_with_the_same_result_is_no_mistake():
-    assert agrees(keeps_inputs(numbers), one_buffer())
+def one_result_a_shape():
+    kept = {}
+    return lambda x: kept.setdefault(x.shape, 2 * x)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (one_buffer, "A second call changes what the first one returned"),
+        (one_result_a_shape, "Called with other numbers in the same shapes, your code gives what it gave before."),
+    ],
+)
+def test_a_call_with_other_arguments_comes_in_between(make, words):
+    probe = keeps_inputs(numbers)
+    expected, seen = observe(probe, double), observe(probe, make())
+    assert not ComparableObservation(expected).same(ComparableObservation(seen))
+    assert probe.explain(seen, expected).startswith(words)
+
+
+def test_arguments_that_are_valid_one_way_round_alone_cost_nothing():
+    def only_upwards(x):
+        if x.flatten()[0] > x.flatten()[-1]:
+            raise ValueError("not sorted")
+        return 2 * x
+
+    probe = keeps_inputs(lambda: (torch.arange(4.0),))
+    assert agrees(probe, only_upwards)
+    assert observe(probe, only_upwards).raised is None
+
+
+def table(n, base=2.0):
+    return [base**i for i in range(n)], torch.arange(float(n))
+
+
+def one_table():
+    kept = [], torch.zeros(3)
+
+    def answer(n, base=2.0):
+        kept[0][:] = [base**i for i in range(n)]
+        return kept[0], torch.arange(n, out=kept[1])
+
+    return answer
+
+
+def right_twice():
+    calls = []
+
+    def answer(n, base=2.0):
+        calls.append(n)
+        return table(n, base if len(calls) < 3 else 7.0)
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: table, ""),
+        (lambda: cache(table), ""),  # the same object again, and nobody writes into it
+        (one_table, "A second call changes what the first one returned"),
+        (right_twice, "Called a second time with the same arguments, your code gives something else."),
+    ],
+)
+def test_functions_without_tensors_are_repeated_as_well(make, words):
+    probe = repeats(lambda f: [f(3), f(3, 3.0)])
+    expected, seen = observe(probe, table), observe(probe, make())
+    assert ComparableObservation(expected).same(ComparableObservation(seen)) is (not words)
+    assert not words or probe.explain(seen, expected).startswith(words)
 
 
 def test_a_module_that_forgets_itself_after_one_call_is_noticed():

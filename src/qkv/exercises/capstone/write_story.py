@@ -10,6 +10,7 @@ from torch import Tensor
 
 from proctor import Exercise
 from proctor.inside.inputs import generator, integers, normal, permutation, whole
+from proctor.inside.properties import repeats
 from proctor.inside.situations import Seen
 from qkv.model.capstone import Model, write_story
 
@@ -177,6 +178,9 @@ def sure_models(write_story: Any) -> Seen:
         "cold": ids_of(write_story(speaker("k", vocab), list(prompt), end, 6, 40, generator("k"), 0.01)),
         "one word": ids_of(write_story(lambda ids: torch.zeros(1, ids.shape[1], 1), [0], 0, 3, 4, generator("one"))),
     }
+
+
+exercise.property(repeats(drawn_from_the_model, hot_and_cold))
 
 
 @exercise.property

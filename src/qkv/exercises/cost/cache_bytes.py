@@ -8,6 +8,7 @@ import torch
 
 from proctor import Exercise
 from proctor.inside.inputs import distinct, whole
+from proctor.inside.properties import repeats
 from proctor.inside.situations import Seen
 from qkv.model.cost import (
     cache_bytes,
@@ -63,6 +64,9 @@ def a_large_model(cache_bytes: Any) -> Seen:
     """a model with 64 heads of width 128, and a long text"""
     length = whole(100_000, 200_000, seed="length")
     return {"bytes": cache_bytes(80, 64, 8, 8192, length, batch=whole(2, 33, seed="batch"))}
+
+
+exercise.property(repeats(one_sequence, a_batch_of_them))
 
 
 @exercise.property

@@ -6,6 +6,7 @@ from typing import Any
 
 from proctor import Exercise
 from proctor.inside.inputs import distinct, whole
+from proctor.inside.properties import repeats
 from proctor.inside.situations import Seen
 from qkv.model.cost import (
     layer_flops,
@@ -57,6 +58,9 @@ def a_long_text(layer_flops: Any) -> Seen:
     """a long text in a wide model"""
     n, heads = whole(4_000, 9_000, seed="long"), whole(8, 33, seed="heads")
     return parts(layer_flops(n, 64 * heads, heads, whole(300, 9_000, seed="wide")))
+
+
+exercise.property(repeats(some_layer, a_single_head))
 
 
 @exercise.property

@@ -10,6 +10,7 @@ from torch import Tensor
 from proctor import Exercise
 from proctor.examining.usual_mistakes import squeezes
 from proctor.inside.inputs import distinct, number, whole
+from proctor.inside.properties import repeats
 from proctor.inside.situations import Seen
 from qkv.model.elsewhere import (
     time_split,
@@ -89,6 +90,9 @@ def hardly_a_window(time_split: Any) -> Seen:
         **split(time_split, horizon, context, horizon, horizon, of=" of none at all"),
         **split(time_split, 0, context, horizon, 0, of=" of an empty series"),
     }
+
+
+exercise.property(repeats(lambda parts: [parts(20, 3, 2, 10), parts(21, 3, 2, 11)]))
 
 
 def starts_inside(length: int, context: int, horizon: int) -> Tensor:

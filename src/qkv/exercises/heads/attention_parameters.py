@@ -6,6 +6,7 @@ from typing import Any
 
 from proctor import Exercise
 from proctor.inside.inputs import distinct
+from proctor.inside.properties import repeats
 from proctor.inside.situations import Seen
 from qkv.model.heads import attention_parameters
 
@@ -76,6 +77,9 @@ def of_one_head(attention_parameters: Any) -> Seen:
 def with_heads_of_one_number(attention_parameters: Any) -> Seen:
     """as many heads as columns"""
     return counted(attention_parameters, [(n, n) for n in distinct(2, 50, 3, seed="ones")])
+
+
+exercise.property(repeats(with_biases, without_biases))
 
 
 @exercise.misconception

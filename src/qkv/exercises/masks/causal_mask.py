@@ -11,6 +11,7 @@ from torch import Tensor
 from proctor import Exercise
 from proctor.examining.usual_mistakes import squeezes
 from proctor.inside.inputs import distinct, whole
+from proctor.inside.properties import repeats
 from proctor.inside.situations import Seen
 from qkv.exercises.masks.shared import unchanged
 from qkv.model.masks import (
@@ -48,6 +49,9 @@ def of_one(causal_mask: Any) -> Seen:
 def of_hundreds(causal_mask: Any) -> Seen:
     """some hundred positions"""
     return {"mask": causal_mask(whole(257, 400, seed="hundreds"))}
+
+
+exercise.property(repeats(of_some, of_one))
 
 
 @exercise.property

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from proctor import Exercise
 from proctor.inside.inputs import distinct, integers, whole
+from proctor.inside.properties import repeats
 from proctor.inside.situations import Seen
 from qkv.exercises.models.shared import Pair, from_256, glued, letters
 from qkv.model.models import (
@@ -108,6 +109,9 @@ def until_nothing_is_left(train_bpe: Any) -> Seen:
         "of no words": listed(train_bpe([], 2)),
         "none asked for": listed(train_bpe(list(words), 0)),
     }
+
+
+exercise.property(repeats(words_of_three_letters, runs_of_a_letter))
 
 
 @exercise.property

@@ -11,7 +11,7 @@ from torch import Tensor
 from proctor import Exercise
 from proctor.examining.usual_mistakes import squeezes
 from proctor.inside.inputs import distinct, whole
-from proctor.inside.properties import follows_default_dtype
+from proctor.inside.properties import follows_default_dtype, repeats
 from proctor.inside.situations import Seen
 from qkv.exercises.positions.shared import in_float64_by_default
 from qkv.model.positions import (
@@ -63,6 +63,9 @@ def one_position(alibi_bias: Any) -> Seen:
 def hundreds_of_steps_back(alibi_bias: Any) -> Seen:
     """two heads, some hundred positions"""
     return {"bias": alibi_bias(2, whole(257, 300, seed="long"))}
+
+
+exercise.property(repeats(a_power_of_two, not_a_power_of_two))
 
 
 def some_biases(alibi_bias: Any) -> Tensor:

@@ -10,6 +10,7 @@ from torch import Tensor
 from proctor import Exercise
 from proctor.examining.usual_mistakes import squeezes
 from proctor.inside.inputs import distinct, integers, permutation
+from proctor.inside.properties import repeats
 from proctor.inside.situations import Seen
 from qkv.model.positions import (
     piece_kinds,
@@ -89,6 +90,9 @@ def number_signs_elsewhere(piece_kinds: Any) -> Seen:
 def no_pieces(piece_kinds: Any) -> Seen:
     """an empty list, and a text"""
     return {"kinds of nothing": piece_kinds([]), "kinds": piece_kinds(drawn_text(12, "something", last="m."))}
+
+
+exercise.property(repeats(lambda kinds: [kinds(["un", "##do"]), kinds(["re", "do"])]))
 
 
 @exercise.property

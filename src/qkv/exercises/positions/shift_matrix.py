@@ -9,7 +9,7 @@ from torch import Tensor
 
 from proctor import Exercise
 from proctor.inside.inputs import distinct, whole
-from proctor.inside.properties import follows_default_dtype
+from proctor.inside.properties import follows_default_dtype, repeats
 from proctor.inside.situations import Seen
 from qkv.exercises.positions.shared import COARSER, drawn_base, even, in_float64_by_default, one_per_pair
 from qkv.exercises.positions.sinusoidal_positions import (
@@ -73,6 +73,9 @@ def shift_with_another_base(shift_matrix: Any) -> Seen:
     """a few steps ahead and one back, width 10, another base"""
     base, k = drawn_base(), whole(3, 15, seed="k")
     return {"matrix": shift_matrix(k, 10, base=base), "matrix for -1": shift_matrix(-1, 10, base)}
+
+
+exercise.property(repeats(lambda matrix: [matrix(2, 4), matrix(-3, 4)]))
 
 
 def some_matrix(shift_matrix: Any) -> Tensor:

@@ -11,7 +11,7 @@ from torch import Tensor
 from proctor import Exercise
 from proctor.examining.usual_mistakes import squeezes
 from proctor.inside.inputs import distinct, number, whole
-from proctor.inside.properties import follows_default_dtype
+from proctor.inside.properties import follows_default_dtype, repeats
 from proctor.inside.situations import Seen
 from qkv.exercises.positions.shared import COARSER, drawn_base, even, in_float64_by_default, one_per_pair, side_by_side
 from qkv.model.positions import (
@@ -73,6 +73,9 @@ def a_hundred_positions(sinusoidal_positions: Any) -> Seen:
     """about a hundred positions, with a base of millions"""
     base = number(1e6, 1e7, seed="large base")
     return {"codes": sinusoidal_positions(whole(90, 120, seed="hundred"), 6, base)}
+
+
+exercise.property(repeats(lambda codes: [codes(6, 4), codes(6, 4, 20.0)]))
 
 
 def some_codes(sinusoidal_positions: Any) -> Tensor:

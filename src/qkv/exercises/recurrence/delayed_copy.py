@@ -10,6 +10,7 @@ from torch import Tensor
 from proctor import Exercise
 from proctor.examining.usual_mistakes import squeezes
 from proctor.inside.inputs import distinct, whole
+from proctor.inside.properties import repeats
 from proctor.inside.situations import Seen, settled
 from qkv.model.recurrence import (
     delayed_copy,
@@ -84,6 +85,9 @@ def tasks_of_size_one(delayed_copy: Any) -> Seen:
         result = both(delayed_copy(batch, length, delay, vocab, settled(f"{batch} {length} {delay}")))
         found |= {f"{name}, {batch} × {length}, delay {delay}, vocab {vocab}": t for name, t in result.items()}
     return found
+
+
+exercise.property(repeats(lambda copies: [copies(3, 5, d, 7, settled(f"again {d}")) for d in (1, 2)]))
 
 
 def drawn(batch: int, length: int, vocab: int, generator: torch.Generator, low: int = 1) -> Tensor:

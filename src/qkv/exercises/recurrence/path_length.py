@@ -8,6 +8,7 @@ from typing import Any
 from proctor import Exercise
 from proctor.examining.usual_mistakes import ignores
 from proctor.inside.inputs import distinct
+from proctor.inside.properties import repeats
 from proctor.inside.situations import Seen
 from qkv.model.recurrence import (
     path_length,
@@ -68,6 +69,9 @@ def any_length(path_length: Any) -> Seen:
     for n, kernel in zip(distinct(20, 200, 3, seed="n"), distinct(3, 12, 3, seed="kernel"), strict=True):
         found |= {f"rnn of {n}": path_length("rnn", n), f"cnn of {n}, {kernel}": path_length("cnn", n, kernel)}
     return found
+
+
+exercise.property(repeats(recurrent_path, direct_path))
 
 
 @exercise.misconception

@@ -8,6 +8,7 @@ from typing import Any
 
 from proctor import Exercise
 from proctor.inside.inputs import distinct
+from proctor.inside.properties import repeats
 from proctor.inside.situations import Seen
 from qkv.model.recurrence import (
     receptive_field,
@@ -74,6 +75,9 @@ def kernels_of_one(receptive_field: Any) -> Seen:
     a, b, c = distinct(2, 30, 3, seed="sizes")
     found = seen_by(receptive_field, [([1], [a]), ([1, b, 1], [c, a, b]), ([a, 1], [b, c])])
     return {**found, "tuples": receptive_field((a, c), (b, 1))}
+
+
+exercise.property(repeats(plain_layers, mixed))
 
 
 @exercise.misconception

@@ -7,6 +7,7 @@ from typing import Any
 
 from proctor import Exercise
 from proctor.inside.inputs import distinct, number
+from proctor.inside.properties import repeats
 from proctor.inside.situations import Seen
 from qkv.model.scaling import score_variance
 
@@ -69,6 +70,9 @@ def of_a_single_component(score_variance: Any) -> Seen:
         "variance at mean 0": score_variance(1, a_deviation()),
         "variance at a negative mean": score_variance(1, a_deviation(), mean=-2 * a_mean()),
     }
+
+
+exercise.property(repeats(of_unit_components, of_wider_components))
 
 
 def product_alone(sigma: float) -> float:

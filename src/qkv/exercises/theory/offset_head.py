@@ -14,6 +14,7 @@ from proctor.inside.properties import (
     default_dtype,
     follows_default_dtype,
     in_either_default,
+    repeats,
 )
 from proctor.inside.situations import Seen
 from qkv.exercises.theory.shared import outline
@@ -109,6 +110,9 @@ def codes_of_another_base(offset_head: Any) -> Seen:
     d_model, base = even_width(6, 14, seed="width"), number(20.0, 90.0, seed="base")
     k, beta = whole(2, 7, seed="k"), number(1.5, 4.0, seed="beta")
     return scores_of(offset_head(k, d_model, beta, base=base), d_model, base)
+
+
+exercise.property(repeats(lambda head: [head(2, 4, 1.5), head(-1, 4, 3.0)]))
 
 
 @exercise.property

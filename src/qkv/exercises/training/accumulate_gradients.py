@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from proctor import Exercise
 from proctor.inside.inputs import normal, seeded
+from proctor.inside.properties import repeats
 from proctor.inside.situations import Seen
 from qkv.model.training import (
     accumulate_gradients,
@@ -108,6 +109,9 @@ def an_idle_part(accumulate_gradients: Any) -> Seen:
 def an_idle_part_from_before(accumulate_gradients: Any) -> Seen:
     """the same, where every part still carries gradients"""
     return accumulated(accumulate_gradients, [4, 1], before=3.0, model=WithAnIdlePart())
+
+
+exercise.property(repeats(equal_batches, uneven_batches))
 
 
 @exercise.property

@@ -8,6 +8,7 @@ from typing import Any
 
 from proctor import Exercise
 from proctor.inside.inputs import distinct, whole
+from proctor.inside.properties import repeats
 from proctor.inside.situations import Seen
 from qkv.model.training import (
     noam_rate,
@@ -64,6 +65,9 @@ def the_smallest(noam_rate: Any) -> Seen:
     """a warm-up of one step, and a width of 1"""
     width, warmup, later = distinct(2, 50, 3, seed="sizes")
     return {**rates(noam_rate, width, 1, [1, 2, later]), **rates(noam_rate, 1, warmup, [1, warmup, warmup + later])}
+
+
+exercise.property(repeats(rising, falling))
 
 
 @exercise.misconception

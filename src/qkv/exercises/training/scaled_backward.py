@@ -11,6 +11,7 @@ from torch import Tensor
 from proctor import Exercise
 from proctor.examining.usual_mistakes import ignores, squeezes
 from proctor.inside.inputs import distinct, normal, whole
+from proctor.inside.properties import repeats
 from proctor.inside.situations import Seen
 from qkv.model.training import (
     scaled_backward,
@@ -125,6 +126,9 @@ def parameters_with_gradients(scaled_backward: Any) -> Seen:
     for parameter in (a, b):
         parameter.grad = torch.full_like(parameter, 1e5)
     return outcome(scaled_backward((a * b).exp().sum(), [a, b], 16.0, good_steps=1))
+
+
+exercise.property(repeats(small_in_half_precision, too_large_a_scale))
 
 
 def differentiated(loss: Tensor, parameters: Sequence[Tensor], scale: float) -> list[Tensor]:

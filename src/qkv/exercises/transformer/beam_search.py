@@ -10,6 +10,7 @@ from torch import Tensor
 
 from proctor import Exercise
 from proctor.inside.inputs import normal, number, whole
+from proctor.inside.properties import repeats
 from proctor.inside.situations import Seen
 from qkv.exercises.transformer.shared import Step, drawn_task, speaker
 from qkv.model.transformer import beam_search
@@ -188,6 +189,9 @@ def many_models(beam_search: Any) -> Seen:
         result = beam_search(talkative(f"m{i}", vocab, eos, liking), bos, eos, limit, width, penalty)
         found |= labelled(result, f"of model {i}")
     return found
+
+
+exercise.property(repeats(three_wide, one_wide))
 
 
 Beam = list[tuple[list[int], float]]

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from proctor import Exercise
 from proctor.inside.inputs import distinct, permutation, whole
+from proctor.inside.properties import repeats
 from proctor.inside.situations import Seen
 from qkv.exercises.transformer.shared import Step, drawn_task, speaker
 from qkv.model.transformer import greedy_decode
@@ -94,6 +95,9 @@ def what_it_asks(greedy_decode: Any) -> Seen:
 
     greedy_decode(step, bos, eos, 8)
     return {"asked": [entry for prefix in asked for entry in (len(prefix), *prefix)]}
+
+
+exercise.property(repeats(until_the_end, cut_off))
 
 
 @exercise.assembled
