@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import tomllib
+import unicodedata
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -98,6 +99,25 @@ def test_gradescope_results_per_student(graded: Path) -> None:
     assert anna["tests"][1]["output"].startswith("shifted: not yet\nYou triple x")
 
 
+def test_the_archive_unpacks_on_every_system(graded: Path, tmp_path: Path) -> None:
+    """Whatever students are called: like the autograder, like each other but for capitals or the way in which letters
+    are put together, or as no file may be called somewhere."""
+    names = ["autograder.zip", "Ann", "ann", "Jose\u0301", "Jos\u00e9", "a:b", "dot.", "…" * 80]
+    row = json.loads((graded / "results.jsonl").read_text("utf-8").splitlines()[0])
+    (graded / "results.jsonl").write_text(
+        "".join(json.dumps({**row, "student": name}) + "\n" for name in names), encoding="utf-8"
+    )
+    export_results(graded, "gradescope", graded / "class.zip", POINTS, "qkv")
+    with zipfile.ZipFile(graded / "class.zip") as archive:
+        entries = archive.namelist()
+        archive.extractall(tmp_path / "unpacked")
+    assert entries[-1] == "autograder.zip"
+    assert entries[1] == "Ann/results.json"
+    assert all(re.fullmatch(r'[^/\\:*?"<>|]+[^/. ]/results\.json', entry) for entry in entries[:-1])
+    assert len({unicodedata.normalize("NFC", entry).casefold() for entry in entries}) == len(names) + 1
+    assert len(list((tmp_path / "unpacked").glob("*/results.json"))) == len(names)
+
+
 def test_gradescope_autograder(graded: Path, root: Path) -> None:
     export_results(graded, "gradescope", graded / "class.zip", POINTS, "qkv")
     with zipfile.ZipFile(graded / "class.zip") as archive:
@@ -127,6 +147,13 @@ def test_gradescope_autograder_runs(tmp_path: Path) -> None:
     place = tmp_path / "autograder"
     (place / "submission").mkdir(parents=True)
     (place / "submission" / "answers.py").write_text(RIGHT)
+    for module in (
+        "torch",
+        "json",
+        "runpy",
+        "qkv",
+    ):  # never taken for the real ones
+        (place / "submission" / f"{module}.py").write_text("raise SystemExit('code of a student ran as the grader')\n")
     (place / "venv" / "bin").mkdir(parents=True)
     python = place / "venv" / "bin" / "python"
     python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
@@ -134,7 +161,7 @@ def test_gradescope_autograder_runs(tmp_path: Path) -> None:
     with zipfile.ZipFile(io.BytesIO(autograder("qkv", ["split_heads", "merge_heads"]))) as archive:
         archive.extractall(place / "source")
     script = (place / "source" / "run_autograder").read_text("utf-8").replace("/autograder", str(place))
-    ended = subprocess.run(["bash", "-c", script], cwd="/", capture_output=True, text=True)
+    ended = subprocess.run(["bash", "-c", script], cwd=place / "submission", capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr
     results = json.loads((place / "results" / "results.json").read_text("utf-8"))
     assert {test["name"]: test["score"] for test in results["tests"]} == {"split_heads": 1.0, "merge_heads": 0.0}

@@ -37,8 +37,8 @@ export PYTHONPATH=/autograder/source OMP_NUM_THREADS=1
 work=$$(mktemp -d)
 mkdir -p "$$work/class" /autograder/results
 cp -r /autograder/submission "$$work/class/submission"
-# two commands in one process: torch is loaded once
-/autograder/venv/bin/python - "$$work" <<'END'
+# two commands in one process: torch is loaded once. -P: nothing is imported from the current folder, whichever it is
+/autograder/venv/bin/python -P - "$$work" <<'END'
 import runpy
 import sys
 

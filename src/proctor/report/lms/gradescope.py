@@ -1,19 +1,25 @@
 """Gradescope: a results.json per student, and an autograder that runs us there.
 
-`--out class.zip` holds `<student>/results.json` for every student, and `autograder.zip`, which is uploaded as it is.
+`--out class.zip` holds `<student>/results.json` for every student, and `autograder.zip`, which is uploaded as it is. It
+unpacks on every system: see `folder_of`.
 `--out results.json` writes the one results.json of a class of one: this is what the autograder calls over there.
 """
 
 from __future__ import annotations
 
 import json
+import re
+import unicodedata
 import zipfile
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from proctor.report.lms.autograder import add, autograder
 from proctor.report.lms.results import CannotExport, Gradebook, Student
 
+AUTOGRADER = "autograder.zip"
+LONGEST = 200  # bytes of a folder's name
 EXTRA = ("state", "misconception", "help", "line", "probes_passed", "probes")
 
 
@@ -27,10 +33,27 @@ def write_gradescope(book: Gradebook, out: Path) -> None:
         student = students[0]
         out.write_text(indented_json(results(student, book)), encoding="utf-8")
         return
+    taken = {AUTOGRADER}
     with zipfile.ZipFile(out, "w") as archive:
         for student in book:
-            add(archive, f"{student.name}/results.json", indented_json(results(student, book)))
-        add(archive, "autograder.zip", autograder(book.program, list(book.exercises)))
+            add(archive, f"{folder_of(student.name, taken)}/results.json", indented_json(results(student, book)))
+        add(archive, AUTOGRADER, autograder(book.program, list(book.exercises)))
+
+
+def folder_of(student: str, taken: set[str]) -> str:
+    """The folder of a student in the archive: their name, where every system can have a folder of that name beside
+    those that are taken; else what such a name has in common with it, and a number. It is taken then."""
+    plain = re.sub(r'[<>:"/\\|?*]', "_", student).rstrip(". ")
+    if plain != student or len(student.encode()) > LONGEST or alike(student) in taken:
+        cut = plain.encode()[: LONGEST - 13].decode("utf-8", "ignore")
+        plain = f"{cut}-{sha256(student.encode('utf-8', 'backslashreplace')).hexdigest()[:12]}"
+    taken.add(alike(plain))
+    return plain
+
+
+def alike(name: str) -> str:
+    """Equal for two names that some system takes for one: whatever their capitals, however letters are put together."""
+    return unicodedata.normalize("NFC", name).casefold()
 
 
 def results(student: Student, book: Gradebook) -> dict[str, Any]:
