@@ -77,6 +77,7 @@ class Result:
     why: str = ""  # the benefit of having passed
     next_link: str = ""  # to what `next_step` names
     printed: str = ""  # what student code printed under the probe that the evidence is from
+    unread: bool = False  # not started, as far as anybody knows: an archive of the student's could not be read
 
     @property
     def headline(self) -> str:
@@ -84,7 +85,12 @@ class Result:
         detail = f" ({self.probes_passed} of {self.probes} checks pass)" if counted else ""
         if self.state == "passed":
             detail = f" ({self.probes} of {self.probes} checks pass)"
-        return f"{self.exercise}: {IN_WORDS[self.state]}{detail}"
+        return f"{self.exercise}: {self.in_words}{detail}"
+
+    @property
+    def in_words(self) -> str:
+        """The state as a student reads it."""
+        return "not read" if self.unread else IN_WORDS[self.state]
 
     @property
     def message(self) -> str:

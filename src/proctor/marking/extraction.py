@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from proctor.marking.submissions import File
+from proctor.marking.submissions import ARCHIVE, File
 from proctor.source.cells import parse_cell
 from proctor.source.statements import Statement, statements
 
@@ -40,10 +40,15 @@ NOT_WRITTEN_IN = {"idna", "punycode"}  # made for host names: reading a file in 
 
 @dataclass(frozen=True)
 class Problem:
-    """A part of a submission that could not be read: a sentence, and the text concerned."""
+    """A part of a submission that could not be read: a sentence, and the text concerned.
+
+    Args:
+        archive: it is an archive, so that nobody knows what is in it.
+    """
 
     sentence: str
     text: str = ""
+    archive: bool = False
 
     def mentions(self, name: str) -> bool:
         """Could this have been a definition of `name`?"""
@@ -96,7 +101,7 @@ def extract(file: File, reading: Reading | None = None) -> Source:
     """Read one file of a submission, or as much of it as `reading` leaves."""
     reading = reading or Reading()
     if file.problem:
-        return Source(file.name, problems=(Problem(file.problem),))
+        return Source(file.name, problems=(Problem(file.problem, archive=file.suffix == ARCHIVE),))
     if reading.over:
         return Source(file.name)
     name = printable_file_name(file.name)

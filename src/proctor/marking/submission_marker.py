@@ -332,7 +332,7 @@ class SubmissionMarker:
         result = examiner.verdict(seen, seconds, begun=self._begun(name, context.file))
         if stopped is None or result.state == "passed":
             self.seen[name] = context, seen
-            return result
+            return verdicts.with_what_failed_before(result, verdicts.errors_while_loading(slice_, run))
         return verdicts.stopped(examiner, result, stopped, seen)
 
     def _begun(self, name: str, file: int) -> bool:

@@ -17,12 +17,13 @@ from pathlib import Path
 
 WEIGHTS = ".safetensors"
 SUFFIXES = (".ipynb", ".py", WEIGHTS)
-HANDED_IN = (*SUFFIXES, ".zip")  # an archive of them is one file to hand in
+ARCHIVE = ".zip"
+HANDED_IN = (*SUFFIXES, ARCHIVE)  # an archive of them is one file to hand in
 NOT_WORK = {"__pycache__", "__MACOSX", "node_modules"}
 MOST_FILES = 200  # of one student
 DEEPEST = 6  # folders below a student's own
 MB = 2**20
-LARGEST = {".ipynb": 64 * MB, ".py": 2 * MB, WEIGHTS: 4 * MB, ".zip": 64 * MB}  # a notebook carries its pictures
+LARGEST = {".ipynb": 64 * MB, ".py": 2 * MB, WEIGHTS: 4 * MB, ARCHIVE: 64 * MB}  # a notebook carries its pictures
 MOST_BYTES = 128 * MB  # of one student: they are held together while the student is marked
 JOINERS = "\u200c\u200d"  # part of how some languages are written, and they turn nothing round
 
@@ -78,7 +79,7 @@ class Submission:
             file = read_if_it_fits(name, path, room.bytes)
             if file is None:
                 left_out.append(name)
-            elif file.suffix == ".zip" and not file.problem:
+            elif file.suffix == ARCHIVE and not file.problem:
                 files += members(file, room)
             else:
                 files.append(file)

@@ -8,10 +8,12 @@ from dataclasses import replace
 
 from proctor.examining.diagnose import Examiner
 from proctor.examining.result import Explanation, Result, State
-from proctor.inside.observe import Observation
+from proctor.inside.observe import Observation, Raised
 from proctor.marking.answers import Slice
 from proctor.marking.extraction import Problem
 from proctor.sandbox import Run, Stopped
+
+UNREAD = "Nobody knows what you answered there. Make the archive again, open it once yourself, and hand it in again."
 
 
 def absent(examiner: Examiner, problems: Sequence[Problem]) -> Result:
@@ -23,19 +25,44 @@ def absent(examiner: Examiner, problems: Sequence[Problem]) -> Result:
     spoiled = [problem.sentence for problem in problems if problem.mentions(examiner.exercise.name)]
     if spoiled:
         return unseen(examiner, "stopped", Explanation(" ".join(spoiled)))
-    return unseen(examiner, "not_started")  # an unreadable file is reported once, beside the results
+    if archives := [problem.sentence for problem in problems if problem.archive]:
+        return unread(unseen(examiner, "not_started"), archives[0])
+    return unseen(examiner, "not_started")  # another unreadable file is reported once, beside the results
+
+
+def unread(result: Result, sentence: str) -> Result:
+    """The result of an exercise whose answer may be in an archive that could not be read."""
+    return replace(result, unread=True, explanations=(Explanation(sentence, UNREAD),))
 
 
 def undefined(examiner: Examiner, slice_: Slice, run: Run, seconds: float) -> Result:
     """The result of an exercise whose definition ran and left nothing callable."""
     name = examiner.exercise.name
-    failed = [cell.label for cell in slice_.cells() if cell.label in run.cell_errors]
+    failed = errors_while_loading(slice_, run)
     if not failed:
         why = Explanation(f"`{name}` is not something that can be called.")
         return unseen(examiner, "stopped", why, seconds, evidence=run.notes[:3])
-    error = run.cell_errors[failed[-1]]
+    label, error = failed[-1]
     why = Explanation(f"Your code raised {error.kind} while {name} was being defined.")
-    return unseen(examiner, "stopped", why, seconds, evidence=(f"{error} ({error.where or failed[-1]})",))
+    result = unseen(examiner, "stopped", why, seconds, evidence=(f"{error} ({error.where or label})",))
+    return with_what_failed_before(result, failed[:-1])
+
+
+def errors_while_loading(slice_: Slice, run: Run) -> list[tuple[str, Raised]]:
+    """What the answer, and what it uses, raised while it was loaded: the label of each cell and its exception."""
+    labels = [cell.label for cell in slice_.cells()]
+    return [(label, run.cell_errors[label]) for label in labels if label in run.cell_errors]
+
+
+def with_what_failed_before(result: Result, errors: Sequence[tuple[str, Raised]]) -> Result:
+    """A result of code that raised which says what had failed before, while its file was loaded: a name that is not
+    there is usually one whose definition raised."""
+    if not errors or result.state != "stopped":
+        return result
+    label, error = errors[0]
+    said = Explanation(f"Before that, while your file was loaded, it raised {error.kind}.")
+    evidence = (*result.evidence, f"{error} ({error.where or label})")
+    return replace(result, explanations=(*result.explanations, said), evidence=evidence)
 
 
 def stopped(examiner: Examiner, result: Result, stop: Stopped, seen: Mapping[str, Observation]) -> Result:

@@ -8,14 +8,16 @@ from pathlib import PurePosixPath
 from proctor.examining.result import Explanation, Result
 from proctor.examining.weights import WeightsExercise, WeightsJudge
 from proctor.marking.copies import MOST_COPIES, with_copies
-from proctor.marking.submissions import WEIGHTS, File
+from proctor.marking.submissions import ARCHIVE, WEIGHTS, File
+from proctor.marking.verdicts import unread
 
 
 def judge_weights(weights_judge: WeightsJudge, files: Sequence[File]) -> Result:
     """The verdict on the file that answers an exercise; of several with its name, on the best."""
     found = [file for file in files if answers_exercise(file.name, weights_judge.exercise)]
     if not found:
-        return weights_judge.absent()
+        archives = [file.problem for file in files if file.problem and file.suffix == ARCHIVE]
+        return unread(weights_judge.absent(), archives[0]) if archives else weights_judge.absent()
     judged = [(judge_file(weights_judge, file), file.name) for file in found[-MOST_COPIES:]]
     best, name = max(reversed(judged), key=lambda pair: pair[0].score)
     others = {other: result for result, other in judged if other != name}

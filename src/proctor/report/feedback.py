@@ -63,6 +63,7 @@ def feedback_page(assignment: Assignment, marked: GradedSubmission, marks: Marks
         points=sum(section.points for section in sections),
         sections=sections,
         untouched=untouched,
+        missing="Not read" if any(result.unread for result in marked.results) else "Not started",
         notes=tuple(dict.fromkeys(marked.notes)),
         most_notes=NOTES,
         passed=sum(section.passed for section in sections),

@@ -227,6 +227,33 @@ def test_a_file_that_cannot_be_read_is_told_once(mark: Any, file: File, note: st
     assert note not in results["share"].message
 
 
+def test_an_archive_that_cannot_be_read_is_told_on_every_card_that_it_may_concern(mark: Any, sample: Any) -> None:
+    told = "work.zip is not a zip file that can be read."
+    results = mark(File("answers.py", sample.RIGHT["bump"].encode()), File("work.zip", problem=told))
+    assert results["bump"].state == "passed"
+    assert results["double"].state == "not_started"  # it counts as that, and nobody knows
+    assert results["double"].message.startswith(f"double: not read\n{told}\nNobody knows what you answered there.")
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        (
+            "class Helper:\n    raise RuntimeError('no')\ndef double(x):\n    return Helper(x)\n",
+            "NameError: name 'Helper' is not defined\n  RuntimeError: no (work.py, line 2",
+        ),
+        (
+            "LIMIT = int('many')\ndouble = [LIMIT]\n",
+            "NameError: name 'LIMIT' is not defined (work.py (double), line 2: `double = [LIMIT]`)\n  ValueError",
+        ),
+    ],
+)
+def test_what_failed_while_loading_is_shown_with_what_it_led_to(mark: Any, code: str, said: str) -> None:
+    message = mark(code)["double"].message
+    assert "Before that, while your file was loaded, it raised" in message
+    assert said in message
+
+
 def test_times_are_coarse_so_that_two_runs_agree(mark: Any, sample: Any) -> None:
     assert [in_steps(s, 30.0) for s in (0.0, 2.9, 7.6, 29.9, 30.0, 31.2)] == [0.0, 0.0, 7.5, 22.5, 30.0, 30.0]
     results = mark(sample.code(double="def double(x):\n    while True: pass"))
