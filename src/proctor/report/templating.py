@@ -30,6 +30,8 @@ def environment() -> Environment:
     style = (FOLDER / "page.css").read_text("utf-8")
     made.globals["style"] = Markup(f"{style}\n{STYLE}")
     made.globals["script"] = Markup((FOLDER / "theme.js").read_text("utf-8"))
+    made.globals["review_style"] = Markup((FOLDER / "review.css").read_text("utf-8"))
+    made.globals["review_script"] = Markup((FOLDER / "review.js").read_text("utf-8"))
     return made
 
 

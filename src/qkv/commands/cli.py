@@ -267,6 +267,29 @@ def export(directory: Path, kind: str, out: Path, roster: Path | None) -> None:
     sys.exit(grading.export_class(directory, kind, out, roster))
 
 
+@main.command("review-class")
+@click.argument("directory", metavar="RESULTS", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option(
+    "--submissions",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The folder that was graded, to show whole files' answers; without it, the code that the results keep.",
+)
+@click.option("--port", type=click.IntRange(1, 65535), help="Where to serve it; 8150 or the next free one unless said.")
+@click.option("--no-browser", is_flag=True, help="Only print the address.")
+def review_class(directory: Path, submissions: Path | None, port: int | None, no_browser: bool) -> None:
+    """Go through the answers of a graded class, mistake by mistake, and correct or comment on them by keyboard.
+
+    One page on this machine shows code, card and points, and writes corrections.csv in RESULTS, which `qkv grade` and
+    `qkv export` apply. The verdicts stay as they are.
+    """
+    if not (directory / "results.jsonl").exists():
+        raise click.UsageError(f"There is no results.jsonl in {directory}. Name a folder that `qkv grade --out` wrote.")
+
+    from qkv.commands import reviewing
+
+    sys.exit(reviewing.review_class(directory, submissions, port, not no_browser))
+
+
 # ---- authors
 
 

@@ -39,6 +39,7 @@ CONTRACT = {
         "--trust-submissions",
     },
     "export": {"--format", "--out", "--roster"},
+    "review-class": {"--submissions", "--port", "--no-browser"},
     "new": set(),
     "lint": {"--salts", "--jobs", "--changed", "--turn"},
     "build": {"--check", "--force", "--second-seeds"},

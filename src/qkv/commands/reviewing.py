@@ -1,0 +1,75 @@
+"""`qkv review-class`: the results of a class on one local page, for a person who corrects and comments."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import webbrowser
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from proctor.marking.submissions import Submission, collect
+from proctor.points import corrections
+from proctor.review.desk import Desk
+from proctor.review.groups import GradedClass, Read
+from proctor.review.server import ReviewServer
+from qkv.assignments import assignment
+from qkv.commands.grading import corrections_of, os_error_text, worth
+from qkv.commands.start import NotServing, first_free_port, has_screen, stop_signals
+
+DEFAULT_PORT = 8150
+
+
+def review_class(results: Path, submissions: Path | None, port: int | None, browser: bool) -> int:
+    """Serve the page until Ctrl-C; returns the exit code.
+
+    Raises:
+        click.UsageError: the results or the submissions cannot be read, or the corrections so far are not valid.
+    """
+    try:
+        graded = GradedClass(results, with_progress)
+        files = {} if submissions is None else files_of(submissions, but=results)
+    except OSError as error:
+        raise click.UsageError(f"These results cannot be reviewed ({os_error_text(error)}). Grade again.") from None
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    before = corrections_of(results)
+    stopping = stop_signals()
+    try:
+        chosen = first_free_port(port or DEFAULT_PORT, "the review page")
+    except NotServing as trouble:
+        click.echo(f"qkv review-class: {trouble}", err=True)
+        return 1
+    desk = Desk(results, graded, worth(), files)
+    with ReviewServer(desk, chosen, assignment(None).title) as server:
+        threading.Thread(target=server.serve_forever, name="review", daemon=True).start()
+        counts = f"{counted(len(graded.students), 'student')}, {counted(len(before), 'correction')} so far"
+        click.echo(f"{counts}. Open\n\n  {server.address}\n")
+        click.echo("Only this machine can. Press ? there for the keys, and Ctrl-C here to end it.")
+        sys.stdout.flush()
+        if browser and has_screen():
+            webbrowser.open(server.address)
+        stopping.wait()
+        server.shutdown()
+    after = corrections_of(results)
+    written = f"{counted(len(after), 'correction')} in {results / corrections.NAME}"
+    click.echo(f"\n{written}: `qkv grade` and `qkv export` apply them.")
+    return 0
+
+
+def files_of(submissions: Path, but: Path) -> dict[str, Submission]:
+    """The submissions of a class by student."""
+    return {submission.student: submission for submission in collect(submissions, but=but).submissions}
+
+
+def with_progress(lines: Read) -> Iterator[bytes]:
+    """A bar, where reading takes its time."""
+    from tqdm import tqdm
+
+    yield from tqdm(lines, desc="Reading results", unit=" students", delay=2, leave=False)
+
+
+def counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
