@@ -104,6 +104,8 @@ def common(result: Result) -> tuple[str, str]:
         return "named " + " + ".join(result.misconceptions), " ".join(e.sentence for e in result.explanations)
     if result.state == "stopped":
         said = said.split(" at ")[0].rstrip(".") + "."  # not at which line
+    elif result.resembles:
+        return f"resembles {result.resembles}", said or NOT_NAMED
     elif result.located is not None:
         return f"located {result.located.by} {result.located.kind}", said or NOT_NAMED
     elif result.state in LAST:
