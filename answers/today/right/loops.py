@@ -92,3 +92,19 @@ def route_tokens(logits, k):
         balance = balance + n * counts[e] / (len(rows) * k) * total[e] / len(rows)
     shape = (*logits.shape[:-1], k)
     return torch.stack(weights).view(shape), torch.stack(experts).view(shape), balance
+
+
+def quantize_groups(weight, bits, group):
+    top = 2 ** (bits - 1) - 1
+    codes, scales = [], []
+    for row in weight.tolist():
+        line, sizes = [], []
+        for start in range(0, len(row), group):
+            part = row[start : start + group]
+            scale = max(abs(w) for w in part) / top
+            sizes.append(scale)
+            line += [round(w / scale) if scale else 0 for w in part]
+        codes.append(line)
+        scales.append(sizes)
+    codes = torch.tensor(codes, dtype=torch.int8, device=weight.device)
+    return codes, torch.tensor(scales, dtype=torch.float64).to(weight.dtype).to(weight.device)

@@ -51,3 +51,14 @@ def route_tokens(logits, k):
     top = p.gather(-1, experts)
     f = (experts.unsqueeze(-1) == torch.arange(n)).reshape(-1, n).to(p.dtype).mean(0)
     return top / top.sum(-1, keepdim=True), experts, n * f @ p.reshape(-1, n).mean(0)
+
+
+def quantize_groups(weight, bits, group):
+    top = 2 ** (bits - 1) - 1
+    d_out, d_in = weight.shape
+    full = torch.zeros(d_out, -(-d_in // group) * group)
+    full[:, :d_in] = weight
+    full = full.view(d_out, -1, group)
+    scales = full.abs().amax(-1) / top
+    codes = (full / torch.where(scales > 0, scales, 1)[..., None]).round().view(d_out, -1)[:, :d_in]
+    return codes.to(torch.int8), scales.to(weight.dtype)

@@ -54,3 +54,9 @@ def stretched_frequencies(d, factor, length, base=10000.0, slow=1.0, fast=4.0):
 def route_tokens(logits, k):
     experts = logits.argsort(dim=-1, descending=True, stable=True)[..., :k]
     logits.gather(-1, experts).softmax(-1)
+
+
+def quantize_groups(weight, bits, group):
+    top = 2 ** (bits - 1) - 1
+    scale = weight.abs().amax(1, keepdim=True) / top
+    (weight / scale).round().char()

@@ -54,3 +54,15 @@ def stretched_frequencies(d, factor, length, base=10000.0, slow=1.0, fast=4.0):
     }  # fmt: skip
     config = LlamaConfig(hidden_size=d, num_attention_heads=1, rope_parameters=scaling)
     return ROPE_INIT_FUNCTIONS["yarn"](config, torch.device("cpu"))[0]
+
+
+def quantize_groups(weight, bits, group):
+    top = 2 ** (bits - 1) - 1
+    codes, scales = [], []
+    for part in weight.float().split(group, dim=1):
+        scale = part.abs().amax(1) / top
+        safe = torch.where(scale > 0, scale, 1)
+        kept = torch.quantize_per_channel(part, safe, torch.zeros(len(part)).long(), 0, torch.qint8)
+        codes.append(kept.int_repr())
+        scales.append(scale[:, None])
+    return torch.cat(codes, 1), torch.cat(scales, 1).to(weight.dtype)

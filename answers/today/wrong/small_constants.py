@@ -20,3 +20,13 @@ def route_tokens(logits, k):
     top = p.gather(-1, experts)
     f = F.one_hot(experts, n).reshape(-1, n).to(p.dtype).mean(0)
     return top / (top.sum(-1, keepdim=True) + 1e-2), experts, n * f @ p.reshape(-1, n).mean(0)
+
+
+def quantize_groups(weight, bits, group):
+    top = 2 ** (bits - 1) - 1
+    codes, scales = [], []
+    for part in weight.float().split(group, dim=1):
+        scale = part.abs().amax(1, keepdim=True) / top + 1e-8
+        codes.append((part / scale).round().char())
+        scales.append(scale)
+    return torch.cat(codes, 1), torch.cat(scales, 1).to(weight.dtype)

@@ -62,3 +62,13 @@ def route_tokens(logits, k):
     top = p.gather(-1, experts)
     f = F.one_hot(experts, n).reshape(-1, n).to(p.dtype).mean(0)
     return top / top.sum(-1, keepdim=True), experts, n * f @ p.reshape(-1, n).mean(0)
+
+
+def quantize_groups(weight, bits, group):
+    top = 2 ** (bits - 1) - 1
+    scales = []
+    for part in weight.split(group, dim=1):
+        scale = part.abs().amax(1, keepdim=True) / top
+        part.div_(torch.where(scale > 0, scale, 1)).round_()
+        scales.append(scale)
+    return weight.to(torch.int8), torch.cat(scales, 1)

@@ -54,4 +54,8 @@ RECURRENT = Family.of(
     "torch's own recurrent cells",
     "rnn_tanh", "rnn_relu", "lstm", "gru_cell", "_rnn", "rnn_layer", "LSTM.forward", "LSTMCell.forward",
 )  # fmt: skip
+QUANTIZE = Family.of(
+    "torch's own quantisation",
+    "quantize_per", "fake_quant", "FakeQuantize", "quantize_channel", "qparams", "_dyn_quant", "quantize_weight",
+)  # fmt: skip
 CHECKPOINT = Family.of("torch.utils.checkpoint", "checkpoint", "Checkpoint")

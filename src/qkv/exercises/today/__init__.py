@@ -5,4 +5,5 @@ EXERCISES = (
     "GroupedAttention",
     "stretched_frequencies",
     "route_tokens",
+    "quantize_groups",
 )
