@@ -18,6 +18,8 @@ STOPS = 12
 UNNAMED = 20
 PAIRS = 30
 CORRECTED = 200
+FATES = 30  # mistakes of the run before
+NOTES = 100  # students whose files could not be read as they are
 IN_BARS: tuple[State, ...] = ("passed", "not_yet", "stopped", "fault", "not_started")
 
 
@@ -38,6 +40,7 @@ def summary_page(tally: Tally) -> str:
     mistakes = tally.mistakes()
     counts = tally.histogram()
     pairs = tally.code.pairs()[:PAIRS]
+    since = tally.since
     edges = [f"{tally.points * i / len(counts):.3g}" for i in range(len(counts) + 1)]
     return render(
         "summary.html",
@@ -64,6 +67,14 @@ def summary_page(tally: Tally) -> str:
         most_corrected=CORRECTED,
         pairs=pairs,
         compared=tally.code.compared,
+        since=since if since is not None and since.students else None,
+        fates=since.in_order()[:FATES] if since is not None else [],
+        sentences={
+            (e.name, m): e.misconceptions[m].explanation.sentence
+            for e in tally.assignment.exercises
+            for m in e.misconceptions
+        },
+        most_notes=NOTES,
         href=lambda student: f"feedback/{quote(page_name(student))}",
     )
 

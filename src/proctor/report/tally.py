@@ -10,6 +10,8 @@ from proctor.grading.journal import GradedSubmission
 from proctor.grading.similarity import Likeness
 from proctor.marking.assignment import Assignment, ExerciseSheet
 from proctor.points.scheme import Mark, Marks, Scheme
+from proctor.report.separation import Separation
+from proctor.report.since import Since
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,7 @@ class Row:
     helps: Counter[Help | None] = field(default_factory=Counter)  # how those that do not pass were helped
     unexplained: int = 0  # number of answers without any explanation
     unexplained_example: Example | None = None
+    separation: Separation = field(default_factory=Separation)
 
     def add(self, student: str, result: Result) -> None:
         self.states[result.state] += 1
@@ -139,10 +142,15 @@ class Corrected:
 
 
 class Tally:
-    """Counts a class."""
+    """Counts a class, whose students come in the order of names.
 
-    def __init__(self, assignment: Assignment) -> None:
+    Args:
+        since: takes what changed since the run before.
+    """
+
+    def __init__(self, assignment: Assignment, since: Since | None = None) -> None:
         self.assignment = assignment
+        self.since = since
         self.rows = {e.name: Row(e.name, e.points) for e in assignment.exercises}
         self.standings: list[Standing] = []
         self.notes: dict[str, tuple[str, ...]] = {}
@@ -153,7 +161,12 @@ class Tally:
         """Count a student; without marks, the points are those of the check."""
         marks = marks or Scheme.of(self.assignment).marks_of(marked)
         for result in marked.results:
-            self.rows[result.exercise].add(marked.student, result)
+            row = self.rows[result.exercise]
+            row.add(marked.student, result)
+            if result.state != "not_started":
+                row.separation.add(result.state == "passed", marks.total - marks[result.exercise].points)
+        if self.since is not None:
+            self.since.add(marked)
         self.corrected += [Corrected(marked.student, mark) for mark in marks if mark.correction]
         states = Counter(result.state for result in marked.results)
         started = len(marked.results) - states["not_started"]

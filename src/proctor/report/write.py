@@ -24,6 +24,7 @@ from proctor.marking.assignment import Assignment
 from proctor.points.corrections import Corrections
 from proctor.points.scheme import Scheme, points_text
 from proctor.report import feedback, summary
+from proctor.report.since import since_last
 from proctor.report.tally import Tally
 from proctor.tables import spreadsheet_text
 
@@ -36,7 +37,7 @@ def write_reports(
 ) -> Tally:
     """Write everything; each file appears whole or not at all. Returns the class in numbers."""
     scheme = Scheme.of(assignment, corrections)
-    tally = Tally(assignment)
+    tally = Tally(assignment, since_last(out))
     pages = out / ".feedback.part"
     shutil.rmtree(pages, ignore_errors=True)
     pages.mkdir()
