@@ -103,9 +103,9 @@ def answer_loss(logits: Tensor, ids: Tensor, answer: Tensor) -> Tensor:
             logits[b, t-1] predicts ids[b, t]. Where no word of an answer is
             predicted they may be any finite numbers, and have no effect.
         ids: requests, each followed by its answer (batch, seq), int64.
-        answer: True on the words of the answers, their `<end>` included
-            (batch, seq), bool. answer[:, 0] is ignored: nobody predicts the
-            first word. At least one other is True.
+        answer: bool (batch, seq), True on the words of the answers, their
+            `<end>` included. answer[:, 0] is ignored: nobody predicts the first
+            word. At least one other is True.
 
     Returns:
         loss, a scalar: the mean of -log p over all words of all answers, every
@@ -126,8 +126,8 @@ def sequence_log_probability(logits: Tensor, ids: Tensor, answer: Tensor) -> Ten
             logits[b, t-1] predicts ids[b, t]. Where no word of an answer is
             predicted they may be any finite numbers, and have no effect.
         ids: requests, each followed by its answer (batch, seq), int64.
-        answer: True on the words of the answers, their `<end>` included
-            (batch, seq), bool. answer[:, 0] is ignored.
+        answer: bool (batch, seq), True on the words of the answers, their
+            `<end>` included. answer[:, 0] is ignored.
 
     Returns:
         the sum of log p over the words of each answer (batch,). A row without
@@ -173,10 +173,11 @@ def dpo_loss(
     finds it than the reference does.
 
     Args:
-        chosen: log-probability of each preferred answer under the model (batch,).
+        chosen: log-probability of each preferred answer (batch,), under the model
+            that learns.
         rejected: that of the answer it was preferred to (batch,).
-        reference_chosen: log-probability of the preferred one under the model
-            that training started from (batch,); held: no gradient reaches it.
+        reference_chosen: that of the preferred one (batch,) under the model that
+            training started from; held: no gradient reaches it.
         reference_rejected: that of the other (batch,), held as well.
         beta: how much a log-ratio is worth, above 0.
 
@@ -231,10 +232,10 @@ def clipped_loss(
     Args:
         new: log-probability of each word under the model that learns (batch, seq).
         old: the same under the model that wrote the answers (batch, seq).
-        reference: the same under the model that training started from
-            (batch, seq). None is undefined, also where kl is 0.
+        reference: the same (batch, seq) under the model that training started
+            from. None is undefined, also where kl is 0.
         advantages: how much better each answer was than its like (batch,).
-        answer: True on the words of the answers (batch, seq), bool. answer[:, 0]
+        answer: bool (batch, seq), True on the words of the answers. answer[:, 0]
             is ignored: nobody predicts the first word. At least one other is
             True. Outside of the answers log-probabilities may be any finite
             numbers, and have no effect.
