@@ -76,6 +76,7 @@ class Result:
     )  # the inputs and outputs of that situation, in a notebook
     why: str = ""  # the benefit of having passed
     next_link: str = ""  # to what `next_step` names
+    ours: str = ""  # the text of our solution, for whoever has passed and wants to compare
     printed: str = ""  # what student code printed under the probe that the evidence is from
     unread: bool = False  # not started, as far as anybody knows: an archive of the student's could not be read
 

@@ -45,6 +45,8 @@ def card(result: Result, style: bool = True) -> str:
             step = f'<a href="{escape(result.next_link)}">{step}</a>'
         parts.append(f'<p class="next">Next: {step}</p>')
     parts += [f'<p class="remark">Remark: {prose(remark)}</p>' for remark in result.remarks]
+    if result.ours:
+        parts.append(f"<details><summary>How ours does it</summary><pre>{escape(result.ours)}</pre></details>")
     if result.printed:
         printed = escape(result.printed.rstrip())
         parts.append(

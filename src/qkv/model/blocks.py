@@ -27,6 +27,8 @@ def gelu(x: Tensor) -> Tensor:
 
     Returns:
         gated numbers (...), exact, not the tanh approximation.
+
+    To be written without torch's own GELU.
     """
     return x * (1 + torch.erf(x / math.sqrt(2))) / 2
 
@@ -79,6 +81,8 @@ def dropout(x: Tensor, p: float, generator: torch.Generator) -> Tensor:
 
     Returns:
         thinned numbers (...), on average equal to x. For p = 1 all are 0.
+
+    To be written without torch's own dropout.
     """
     kept = torch.rand(x.shape, generator=generator, device=generator.device) >= p
     survivors = x * kept.to(x.device)
@@ -92,6 +96,8 @@ class EncoderLayer(nn.Module):
         d_model: width of the stream.
         n_heads: number of attention heads.
         d_ff: width inside the feed-forward network, which uses GELU.
+
+    To be written without torch's fused attention or nn.MultiheadAttention.
     """
 
     @expects(d_model="positive", n_heads="divides d_model", d_ff="positive")
@@ -128,6 +134,8 @@ class DecoderLayer(nn.Module):
         d_model: width of the stream and of the memory.
         n_heads: number of heads in both attentions.
         d_ff: width inside the feed-forward network, which uses GELU.
+
+    To be written without torch's fused attention or nn.MultiheadAttention.
     """
 
     @expects(d_model="positive", n_heads="divides d_model", d_ff="positive")

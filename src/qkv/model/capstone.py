@@ -63,6 +63,8 @@ class RotaryAttention(nn.Module):
     Args:
         d_model: width of the vectors that come in and go out.
         n_heads: number of heads; d_model / n_heads is even.
+
+    To be written without torch's fused attention or nn.MultiheadAttention.
     """
 
     @expects(d_model="positive", n_heads="divides d_model")
@@ -120,6 +122,8 @@ class TinyGPT(nn.Module):
         n_heads: heads in each attention; d_model / n_heads is even.
         n_layers: number of layers.
         d_ff: width inside each feed-forward network, which uses GELU.
+
+    To be written without torch's fused attention or nn.MultiheadAttention.
     """
 
     @expects(vocab="positive", d_model="positive", n_heads="divides d_model", n_layers="positive", d_ff="positive")

@@ -73,6 +73,8 @@ def window_attention(
 
     Returns:
         output (..., n, d_v), scores divided by the root of d_k.
+
+    To be written without torch's fused attention or nn.MultiheadAttention.
     """
     n, d_k = q.shape[-2:]
     back = dilation * torch.arange(window, device=q.device)
@@ -98,6 +100,8 @@ def linformer_attention(q: Tensor, k: Tensor, v: Tensor, e: Tensor, f: Tensor) -
     Returns:
         output (..., query, d_v): softmax attention, scores divided by the root
         of d_k, over rank mixed keys and values.
+
+    To be written without torch's fused attention or nn.MultiheadAttention.
     """
     output, _ = scaled_dot_product_attention(q, e @ k, f @ v)
     return output
@@ -120,6 +124,8 @@ def linear_attention(q: Tensor, k: Tensor, v: Tensor, causal: bool = False) -> T
 
     Returns:
         output (..., query, d_v). Nothing is scaled, no epsilon is added.
+
+    To be written without torch's fused attention or nn.MultiheadAttention.
     """
     q, k = F.elu(q) + 1, F.elu(k) + 1  # positive features
     if causal:
@@ -153,6 +159,8 @@ def tiled_attention(
         output (..., query, d_v), softmax attention with scores divided by the
         root of d_k, and lse (..., query), the logarithm of the sum of exp(score)
         over the visible keys. Both as stable as softmax.
+
+    To be written without torch's fused attention or nn.MultiheadAttention.
     """
     queries = torch.arange(q.shape[-2], device=q.device)
     highest = torch.full_like(q[..., :1], -math.inf)  # (..., query, 1), of the scores so far
@@ -185,6 +193,8 @@ def checkpointed(function: Callable[..., Tensor], *inputs: Tensor) -> Tensor:
     Returns:
         function(*inputs). The generator stands where one call leaves it, and
         the way back leaves it where it was.
+
+    To be written without torch.utils.checkpoint.
     """
     before = torch.get_rng_state()
 
@@ -238,6 +248,8 @@ def cached_attention(
         output (batch, head, new, d_v), scores divided by the root of d_k, and
         the cache for the next call: keys (batch, group, past + new, d_k) and
         values (batch, group, past + new, d_v). The given cache is not changed.
+
+    To be written without torch's fused attention or nn.MultiheadAttention.
     """
     if cache is not None:
         k = torch.cat([cache[0], k], dim=2)

@@ -31,6 +31,8 @@ def free_energy(energies: Tensor, beta: float = 1.0) -> Tensor:
 
     Returns:
         free energy (...), one number for each row.
+
+    To be written without torch's own softmax or torch's own log-sum-exp.
     """
     lowest = energies.amin(dim=-1, keepdim=True)
     powers = torch.exp(-beta * (energies - lowest))  # the largest is exp(0) = 1

@@ -49,6 +49,8 @@ class MultiHeadAttention(nn.Module):
     Args:
         d_model: width of the vectors that come in and go out.
         n_heads: number of heads; it divides d_model.
+
+    To be written without torch's fused attention or nn.MultiheadAttention.
     """
 
     @expects(d_model="positive", n_heads="divides d_model")

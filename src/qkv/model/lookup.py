@@ -22,6 +22,8 @@ def softmax(scores: Tensor, dim: int) -> Tensor:
 
     Returns:
         weights (...), the shape of scores.
+
+    To be written without torch's own softmax.
     """
     highest = scores.amax(dim=dim, keepdim=True)
     powers = torch.exp(scores - highest)  # the largest power is exp(0) = 1: nothing overflows
@@ -54,6 +56,8 @@ def soft_lookup(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     Returns:
         output (..., query, d_v): for each query the average of all values,
             weighted by the softmax of its scores over the keys.
+
+    To be written without torch's fused attention or nn.MultiheadAttention.
     """
     weights = softmax(similarity_scores(q, k), dim=-1)  # (..., query, key), over keys
     return weights @ v
@@ -68,6 +72,8 @@ class SelfAttention(nn.Module):
         d_model: width of the sequence's vectors.
         d_k: width of queries and keys.
         d_v: width of values, and of the output.
+
+    To be written without torch's fused attention or nn.MultiheadAttention.
     """
 
     @expects(d_model="positive", d_k="positive", d_v="positive")

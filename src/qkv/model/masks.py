@@ -75,6 +75,8 @@ def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
     Returns:
         weights (..., key). A row sums to 1 if it allows anything; a row that
             allows nothing is all 0, its gradient too.
+
+    To be written without torch's own masked softmax or torch's fused attention.
     """
     scores = scores.masked_fill(~mask, -math.inf)
     lowest = torch.finfo(scores.dtype).min
@@ -118,6 +120,8 @@ def cross_attention(
 
     Returns:
         what attend returns: one vector for each position of the decoder.
+
+    To be written without torch's fused attention or nn.MultiheadAttention.
     """
     return attend(decoder, memory, memory, memory_mask)
 

@@ -140,6 +140,8 @@ def negative_sampling_gradient(
     Returns:
         gradients of the loss in centre (..., d), in context (..., d) and in
         negatives (..., n, d). Finite for dot products of ±1e4.
+
+    To be written without forward-mode autograd.
     """
     near = (centre * context).sum(dim=-1, keepdim=True)  # (..., 1)
     far = negatives @ centre.unsqueeze(-1)  # (..., n, 1)

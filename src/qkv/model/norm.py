@@ -33,6 +33,9 @@ def layer_norm(
 
     Returns:
         normalised vectors (..., d).
+
+    To be written without torch's own layer norm, torch's own batch norm or torch's own RMS
+    norm.
     """
     centred = x - x.mean(dim=-1, keepdim=True)
     # Squares of the centred numbers: no digits are lost to a large mean.
@@ -58,6 +61,8 @@ def layer_norm_backward(
     Returns:
         gradients with respect to x (..., d), gamma (d,) and beta (d,), the
             last two summed over all leading dimensions.
+
+    To be written without torch's own way back through layer norm.
     """
     centred = x - x.mean(dim=-1, keepdim=True)
     sigma = torch.sqrt(centred.square().mean(dim=-1, keepdim=True) + eps)
@@ -91,6 +96,8 @@ def batch_norm(
 
     Returns:
         normalised vectors (batch, d).
+
+    To be written without torch's own batch norm.
     """
     centred = x - x.mean(dim=0)
     variance = centred.square().mean(dim=0)  # (d,), biased
@@ -108,6 +115,8 @@ def rms_norm(x: Tensor, gamma: Tensor, eps: float = 1e-6) -> Tensor:
 
     Returns:
         normalised vectors (..., d).
+
+    To be written without torch's own RMS norm.
     """
     mean_square = x.square().mean(dim=-1, keepdim=True)
     return gamma * x / torch.sqrt(mean_square + eps)

@@ -60,6 +60,8 @@ def rnn_step(
 
     Returns:
         the new state (..., d), between -1 and 1.
+
+    To be written without torch's own recurrent cells.
     """
     return torch.tanh(x @ w_x + h @ w_h + b)
 
@@ -87,6 +89,8 @@ def lstm_step(
 
     Returns:
         the new h (..., d) and the new cell c (..., d).
+
+    To be written without torch's own recurrent cells.
     """
     i, f, g, o = (x @ w_x + h @ w_h + b).chunk(4, dim=-1)
     c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)

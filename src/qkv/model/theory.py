@@ -77,6 +77,8 @@ def hard_attention(
         output (..., query, d_v) and weights (..., query, key). Each row of weights
         shares 1 equally among the allowed keys whose score equals, to the last
         digit, the largest allowed score; all other keys have weight 0.
+
+    To be written without torch's fused attention or nn.MultiheadAttention.
     """
     scores = similarity_scores(q, k)  # (..., query, key)
     if mask is not None:

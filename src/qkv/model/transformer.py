@@ -66,6 +66,8 @@ class Transformer(nn.Module):
         d_ff: width inside each feed-forward network.
         n_layers: layers in the encoder, and as many in the decoder.
         max_length: longest sequence.
+
+    To be written without torch's fused attention or nn.MultiheadAttention.
     """
 
     positions: Tensor

@@ -30,6 +30,7 @@ from qkv import exercises
 from qkv.assignments import assignment
 from qkv.exercises.one_sentence import OneSentence
 from qkv.notebook import edit_sandbox, kernel, machine, places, progress
+from qkv.notebook.afterwards import beside_ours
 from qkv.notebook.cases import case_of
 
 SMALL_WORDS = frozenset(
@@ -156,7 +157,16 @@ def check_named(name: str, answer: Callable[..., Any]) -> Result:
     progress.record(result)
     if result.state == "not_yet" and result.probe and result.evidence and name in marker.seen:
         result = replace(result, case=case_of(examiner, result.probe, marker.seen[name][1]))
-    return with_what_comes_next(result, examiner.exercise)
+    return with_what_comes_next(with_ours(result, answer), examiner.exercise)
+
+
+def with_ours(result: Result, answer: Callable[..., Any]) -> Result:
+    """A passed result with our version, and one sentence on what to look at in one's own: the checker's remark, if it
+    has one."""
+    if result.state != "passed" or progress.location() is None:
+        return result
+    sentence, ours = beside_ours(result.exercise, answer)
+    return replace(result, ours=ours, remarks=result.remarks or ((sentence,) if sentence else ()))
 
 
 def live_marker(

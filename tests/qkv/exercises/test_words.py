@@ -9,7 +9,7 @@ import torch
 from proctor import Examiner
 from qkv import exercises
 
-CLAUSE = r"(?!is|are|has|of|on|in)[\w`]+\b.*\b(is|are|has|raises|requires|needs|stays|gives|understands)\b"
+CLAUSE = r"(?!is|are|has|of|on|in)[\w`]+\b.*\b(is|are|has|raises|requires|needs|stays|gives?|understands)\b"
 
 
 @cache

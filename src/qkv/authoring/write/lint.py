@@ -248,12 +248,21 @@ def static_complaints(exercise: Exercise) -> Iterator[str]:
     if not any(p.kind == "value" for p in exercise.probes.values()):
         yield "no value probe"
     yield from shapes(exercise)
+    yield from without(exercise)
     yield from todo_left(exercise)
     yield from clashes(Path(inspect.getfile(sys.modules[next(iter(exercise.probes.values())).function.__module__])))
     try:
         probe_pickle.check_portable(exercise)
     except probe_pickle.NotPortable as error:
         yield str(error)
+
+
+def without(exercise: Exercise) -> Iterator[str]:
+    """Every forbidden thing is named in the docstring, which is all that somebody reads who works in an editor."""
+    said = " ".join((inspect.getdoc(exercise.reference) or "").split())
+    for family in exercise.forbid:
+        if family.title not in said:
+            yield f'the docstring does not say what is forbidden: "To be written without {family.title}."'
 
 
 def todo_left(exercise: Exercise) -> Iterator[str]:
