@@ -29,6 +29,7 @@ import language  # noqa: E402
 import locating  # noqa: E402
 import speed  # noqa: E402
 import theirs  # noqa: E402
+import today  # noqa: E402
 
 HEADING = """\
 # Benchmark
@@ -63,7 +64,7 @@ def main() -> None:
             RESULTS.write_text(with_part(text, name, lines), encoding="utf-8")
 
 
-ORDER = ("grading", "tricks", "growth", "locating", "model", "language")
+ORDER = ("grading", "tricks", "growth", "locating", "model", "language", "today")
 
 
 def full(home: Path, chosen: argparse.Namespace) -> Parts:
@@ -74,6 +75,7 @@ def full(home: Path, chosen: argparse.Namespace) -> Parts:
         "locating": lambda: locating.section(every=chosen.every),
         "model": speed.section,
         "language": language.section,
+        "today": today.section,
     }
 
 
@@ -91,6 +93,7 @@ def smallest(home: Path) -> Parts:
         "locating": lambda: locating.section(part="lookup/wrong/near_misses"),
         "model": lambda: speed.section(rounds=1, sizes=[speed.SMALLEST]),
         "language": lambda: language.section(small=True),
+        "today": lambda: today.section(small=True),
     }
 
 
