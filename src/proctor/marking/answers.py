@@ -67,6 +67,10 @@ class Answers:
     def problems(self) -> list[Problem]:
         return [problem for source in self.sources for problem in source.problems]
 
+    def bound_inside(self, name: str) -> str:
+        """Where code that is not taken would define this name; empty if none would."""
+        return next((source.inside[name] for source in reversed(self.sources) if name in source.inside), "")
+
     def file_index(self, name: str) -> int | None:
         """The file that answers an exercise: the last that does more than the stub, or else the last that has it."""
         best, rank = None, 0

@@ -16,9 +16,9 @@ import symtable
 import time
 import tokenize
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -35,6 +35,8 @@ SECONDS = 20.0  # of processor time for one submission, looked at between two ce
 MOST_PIECES = 4_000_000  # numbers, texts and lists of one notebook: each takes far more memory than it has bytes
 MOST_PROBLEMS = 20  # that are reported one by one
 SHORT = 2_000  # characters of a cell that may be cached
+SHOWN = 80  # characters of a line
+BINDS = re.compile(r"\b(?:def|class)\s+(\w+)|\b(\w+)\s*:=|\bglobals\(\)\[[\"'](\w+)[\"']\]\s*=[^=]")
 NOT_WRITTEN_IN = {"idna", "punycode"}  # made for host names: reading a file in them takes the square of its length
 
 
@@ -62,6 +64,7 @@ class Source:
     name: str  # of the file
     definitions: tuple[Statement, ...] = ()  # in their order
     problems: tuple[Problem, ...] = ()  # parts that could not be read
+    inside: Mapping[str, str] = field(default_factory=dict)  # name -> where it is bound by code that is not taken
 
 
 class Reading:
@@ -110,17 +113,20 @@ def extract(file: File, reading: Reading | None = None) -> Source:
         return Source(file.name, problems=(Problem(f"{name} and what comes after it was not read: {why}."),))
     definitions: list[Statement] = []
     problems: list[Problem] = []
+    inside: dict[str, str] = {}
     try:
-        read_into(definitions, problems, file, reading)
+        read_into(definitions, problems, inside, file, reading)
     except Unreadable as error:
         problems.append(Problem(f"{name} could not be read: {error}"))
     except Exception:  # an unforeseen file: reported to its author, and the class goes on
         problems.append(Problem(f"{name} could not be read: it is not what its name says."))
-    return Source(file.name, tuple(definitions), tuple(problems))
+    return Source(file.name, tuple(definitions), tuple(problems), inside)
 
 
-def read_into(definitions: list[Statement], problems: list[Problem], file: File, reading: Reading) -> None:
-    """Add the definitions of a file, and what is wrong with it."""
+def read_into(
+    definitions: list[Statement], problems: list[Problem], inside: dict[str, str], file: File, reading: Reading
+) -> None:
+    """Add the definitions of a file, what is wrong with it, and what only code that is not taken would define."""
     cells = notebook_cells(file) if file.suffix == ".ipynb" else iter([(printable_file_name(file.name), text_of(file))])
     place, further = "", []
     for place, text in cells:
@@ -129,7 +135,9 @@ def read_into(definitions: list[Statement], problems: list[Problem], file: File,
             problems.append(Problem(f"{place} and what comes after it was not read: {why}."))
             break
         try:
-            definitions += definitions_in(place, text)
+            found = read_code(text)
+            definitions += [replace(definition, place=place) for definition in found.definitions]
+            inside.update({name: f"line {line} of {place}: `{code}`" for name, line, code in found.inside})
             continue
         except Unreadable as error:
             sentence = f"{place} was not read: {error}"
@@ -228,28 +236,54 @@ def printable_message(text: str) -> str:
 # ---- code
 
 
+@dataclass(frozen=True)
+class Code:
+    """One cell or file of code, read.
+
+    Args:
+        definitions: at its top level, without their place.
+        inside: (name, line, its text) of what other code there would define if it were run: a loop, `exec`.
+    """
+
+    definitions: tuple[Statement, ...]
+    inside: tuple[tuple[str, int, str], ...]
+
+
 def definitions_in(place: str, text: str) -> list[Statement]:
     """All definitions at the top level of one cell or file."""
+    return [replace(definition, place=place) for definition in read_code(text).definitions]
+
+
+def read_code(text: str) -> Code:
+    """Read the text of one cell or file."""
     if len(text) > LONGEST:
         raise Unreadable(f"it has {len(text):,} characters, and at most {LONGEST:,} are read.")
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    read = cached_definitions if len(text) <= SHORT else definitions_of
-    return [replace(definition, place=place) for definition in read(text)]
+    return (cached_code if len(text) <= SHORT else code_of)(text)
 
 
-def definitions_of(text: str) -> tuple[Statement, ...]:
-    """All definitions at the top level of a text, without their place."""
+def code_of(text: str) -> Code:
     longest = max(map(len, text.split("\n")))
     if longest > LONGEST_LINE:
         raise Unreadable(f"it has a line of {longest:,} characters, and at most {LONGEST_LINE:,} are read.")
-    found = tuple(statement for statement in statements(parse_cell(text)) if statement.defines)
-    for statement in found:
+    found = statements(parse_cell(text))
+    taken = tuple(statement for statement in found if statement.defines)
+    for statement in taken:
         with suppress(RecursionError):
             symtable.symtable(
                 statement.text, "", "exec"
             )  # what Python refuses, but not when it parses: `global` in vain
-    return found
+    return Code(taken, tuple(bound_inside(statement for statement in found if not statement.defines)))
+
+
+def bound_inside(others: Iterable[Statement]) -> Iterator[tuple[str, int, str]]:
+    """What statements that are not taken would define: the name, the line, and its text."""
+    for statement in others:
+        for found in BINDS.finditer(statement.text):
+            before = statement.text.count("\n", 0, found.start())
+            code = statement.text.split("\n", before + 1)[before].strip()
+            yield str(found[found.lastindex or 0]), statement.line + before, code[:SHOWN]
 
 
 # most cells of a class are as they were handed out: the same in every submission
-cached_definitions = lru_cache(maxsize=1000)(definitions_of)
+cached_code = lru_cache(maxsize=1000)(code_of)

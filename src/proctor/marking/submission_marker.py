@@ -118,7 +118,9 @@ class SubmissionMarker:
         for exercise in self.assignment.of_code:
             file = self.prefer.get(exercise.name, self.answers.file_index(exercise.name))
             if file is None:
-                self.results[exercise.name] = verdicts.absent(self.examiners[exercise.name], self.answers.problems)
+                self.results[exercise.name] = verdicts.absent(
+                    self.examiners[exercise.name], self.answers.problems, self.answers.bound_inside(exercise.name)
+                )
             else:
                 self.file_of[exercise.name] = file
         course = self.assignment.packages

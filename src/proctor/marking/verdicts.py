@@ -13,18 +13,26 @@ from proctor.marking.answers import Slice
 from proctor.marking.extraction import Problem
 from proctor.sandbox import Run, Stopped
 
+MARGIN = (
+    "Of a file, definitions at the left margin are taken, and the rest is not run: no loop, no `exec`, nothing below "
+    "`if __name__ == …`. Define it there."
+)
 UNREAD = "Nobody knows what you answered there. Make the archive again, open it once yourself, and hand it in again."
 
 
-def absent(examiner: Examiner, problems: Sequence[Problem]) -> Result:
+def absent(examiner: Examiner, problems: Sequence[Problem], inside: str = "") -> Result:
     """The result of an exercise that no readable file defines.
 
     Args:
         problems: what could not be read of the submission.
+        inside: where code that is not taken would define it.
     """
     spoiled = [problem.sentence for problem in problems if problem.mentions(examiner.exercise.name)]
     if spoiled:
         return unseen(examiner, "stopped", Explanation(" ".join(spoiled)))
+    if inside:
+        why = f"`{examiner.exercise.name}` is defined inside of other code, in {inside}."
+        return unseen(examiner, "stopped", Explanation(why, MARGIN))
     if archives := [problem.sentence for problem in problems if problem.archive]:
         return unread(unseen(examiner, "not_started"), archives[0])
     return unseen(examiner, "not_started")  # another unreadable file is reported once, beside the results

@@ -253,7 +253,11 @@ def check_file(path: Path) -> tuple[list[Result], tuple[Problem, ...]]:
         return check_weights_file(path)
     source = extract(read_submitted_file(path.name, path))
     answers = Answers([source])
-    names = [n for n in exercises.of_code() if answers.makes(0, n) or any(p.mentions(n) for p in source.problems)]
+    names = [
+        n
+        for n in exercises.of_code()
+        if answers.makes(0, n) or n in source.inside or any(p.mentions(n) for p in source.problems)
+    ]
     shown = edit_sandbox.Progress()
     try:
         results = judged_in_process(

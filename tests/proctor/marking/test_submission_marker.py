@@ -254,6 +254,33 @@ def test_what_failed_while_loading_is_shown_with_what_it_led_to(mark: Any, code:
     assert said in message
 
 
+@pytest.mark.parametrize(
+    ("code", "where"),
+    [
+        ("for name in ['double']:\n    def double(x):\n        return 2 * x\n", "line 2 of work.py: `def double(x):`"),
+        ("exec('def double(x): return 2 * x')\n", "line 1 of work.py: `exec('def double(x): return 2 * x')`"),
+        ("print(double := max)\n", "line 1 of work.py: `print(double := max)`"),
+        (
+            "x = 1\nfor i in range(1):\n    globals()['double'] = max\n",
+            "line 3 of work.py: `globals()['double'] = max`",
+        ),
+        (
+            "if __name__ == '__main__':\n    def double(x):\n        return 2 * x\n",
+            "line 2 of work.py: `def double(x):`",
+        ),
+    ],
+)
+def test_a_definition_that_is_not_taken_is_told(mark: Any, code: str, where: str) -> None:
+    message = mark(code)["double"].message
+    assert f"`double` is defined inside of other code, in {where}." in message
+    assert "definitions at the left margin are taken" in message
+
+
+@pytest.mark.parametrize("code", ["hint('double')\n", "for i in range(3):\n    double(i)\n", "print(double)\n"])
+def test_a_name_that_is_only_used_is_not_started(mark: Any, code: str) -> None:
+    assert mark(code)["double"].state == "not_started"
+
+
 def test_times_are_coarse_so_that_two_runs_agree(mark: Any, sample: Any) -> None:
     assert [in_steps(s, 30.0) for s in (0.0, 2.9, 7.6, 29.9, 30.0, 31.2)] == [0.0, 0.0, 7.5, 22.5, 30.0, 30.0]
     results = mark(sample.code(double="def double(x):\n    while True: pass"))
