@@ -130,6 +130,11 @@ def text_of_cell(cell: str) -> str:
     return cell[1:] if cell.startswith("'") and cell.lstrip("'").startswith(RUNS) else cell
 
 
+def ended(sentence: str) -> str:
+    """A sentence with its full stop, unless it ends with another mark."""
+    return sentence if sentence.endswith("?") else f"{sentence}."
+
+
 def write_table(out: Path, rows: Iterable[Iterable[object]]) -> None:
     """A CSV file in UTF-8."""
     with out.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:

@@ -29,12 +29,13 @@ __all__ = ["BadDownload", "Collected", "Student", "collect_class"]
 
 @dataclass(frozen=True)
 class Student:
-    """One student of a download: who it is, the files that count, and when they were handed in."""
+    """One student of a download: who it is, the files that count, when they were handed in, and by whom of a group."""
 
     who: Who
     files: tuple[str, ...]
     at: datetime | None = None
     late: bool = False
+    same_as: str = ""
 
 
 @dataclass

@@ -15,17 +15,26 @@ from proctor.report.lms.roster import Person, Roster
 from proctor.tables import BadTable, parse_table, read_text, spreadsheet_text, text_of_cell
 
 NAME = "collected.csv"
-COLUMNS = ("folder", "id", "name", "login", "email", "handed_in", "late", "original", "files")
+COLUMNS = ("folder", "id", "name", "login", "email", "handed_in", "late", "same_as", "original", "files")
 MOST_FILES = 20  # of one student that are listed
 
 
 @dataclass(frozen=True)
 class Listed:
-    """One student of a class that was collected: the person, the time, and the name that the LMS wants back."""
+    """One student of a class that was collected.
+
+    Args:
+        person: who it is.
+        at: when it was handed in, if the download tells it.
+        late: whether the LMS calls it late.
+        same_as: the student of the same group whose submission it is.
+        original: the name that the LMS wants back.
+    """
 
     person: Person
     at: datetime | None
     late: bool
+    same_as: str
     original: str
 
 
@@ -37,7 +46,8 @@ def write_listing(path: Path, collected: Collected) -> None:
         who = student.who
         files = "; ".join(student.files[:MOST_FILES]) + ("; …" if len(student.files) > MOST_FILES else "")
         cells = [who.folder, who.id, who.name, who.login, who.email]
-        cells += [student.at.isoformat() if student.at else "", "late" if student.late else "", who.original, files]
+        cells += [student.at.isoformat() if student.at else "", "late" if student.late else "", student.same_as]
+        cells += [who.original, files]
         rows.writerow(map(spreadsheet_text, cells))
     write_atomically(path, text.getvalue())
 
@@ -60,6 +70,7 @@ def read_listing(path: Path) -> list[Listed]:
             Person(c["folder"], *(c.get(name, "") for name in ("id", "name", "login", "email"))),
             time_of(c.get("handed_in", "")),
             c.get("late", "") != "",
+            c.get("same_as", ""),
             c.get("original", ""),
         )
         for c in cells

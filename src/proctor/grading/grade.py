@@ -15,7 +15,7 @@ from proctor.grading.journal import GradedSubmission, Journal, archive_previous
 from proctor.grading.worker import Plan
 from proctor.marking.assignment import Assignment
 from proctor.marking.submissions import Submission, digest
-from proctor.points.corrections import Corrections
+from proctor.points.scheme import Scheme
 from proctor.report.tally import Tally
 from proctor.report.write import write_reports
 
@@ -45,7 +45,7 @@ def grade_class(
     *,
     seed: int | None = None,
     resume: bool = True,
-    corrections: Corrections | None = None,
+    scheme: Scheme | None = None,
     say: Callable[[str], None] = print,
 ) -> Outcome:
     """Mark every submission and write all reports.
@@ -58,7 +58,7 @@ def grade_class(
         engine: where to mark.
         seed: what the plan's salt was made from, if anything.
         resume: whether an unfinished run may be continued.
-        corrections: by a person; reports are made with them.
+        scheme: from scores to points.
         say: takes what an instructor should know.
 
     Raises:
@@ -66,7 +66,7 @@ def grade_class(
     """
     out.mkdir(parents=True, exist_ok=True)
     with locked(out):
-        return _grade_class(submissions, out, plan, engine, seed, resume, corrections, say)
+        return _grade_class(submissions, out, plan, engine, seed, resume, scheme, say)
 
 
 def _grade_class(
@@ -76,7 +76,7 @@ def _grade_class(
     engine: Engine,
     seed: int | None,
     resume: bool,
-    corrections: Corrections | None,
+    scheme: Scheme | None,
     say: Callable[[str], None],
 ) -> Outcome:
     journal, plan, earlier = open_journal(out, plan, seed, resume, say)
@@ -87,7 +87,7 @@ def _grade_class(
     for marked in with_progress(engine(plan, todo), len(todo)):
         journal.add(marked)
     students = [submission.student for submission in submissions]
-    tally = write_reports(out, plan.assignment(), journal.read(students), corrections)
+    tally = write_reports(out, plan.assignment(), journal.read(students), scheme)
     journal.finish()
     return Outcome(len(todo), len(done), tally, earlier)
 

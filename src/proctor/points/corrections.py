@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from proctor.grading.journal import write_atomically
-from proctor.tables import BadTable, Line, key, parse_table, read_text, spreadsheet_text, text_of_cell
+from proctor.tables import BadTable, Line, ended, key, parse_table, read_text, spreadsheet_text, text_of_cell
 
 NAME = "corrections.csv"  # in the folder of results
 COLUMNS = ("folder", "exercise", "points", "comment")
@@ -150,7 +150,7 @@ def read(path: Path, worth: Mapping[str, float] | None = None) -> Corrections:
             correction = correction_of(line, decimal_comma=table.separator != ",")
             check(correction, worth, lines)
         except ValueError as error:
-            mistakes.append(f"line {line.number}: {error}.")
+            mistakes.append(f"line {line.number}: {ended(str(error))}")
         else:
             found.append(correction)
     if mistakes:

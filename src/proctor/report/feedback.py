@@ -20,23 +20,14 @@ NOTES = 8  # that are shown at once
 
 
 @dataclass(frozen=True)
-class AnswerCard:
-    """One card and what it earned, on the page and as a number."""
-
-    shown: Markup  # the card as HTML
-    earned: float  # points
-
-
-@dataclass(frozen=True)
 class FeedbackSection:
     """A sheet that the student has begun."""
 
     title: str
-    answers: list[AnswerCard]
+    answers: list[Markup]  # each a card as HTML, and what it earned
     not_started: list[str]  # names of exercises
     passed: int  # number of exercises
     total: int  # number of exercises
-    points: float  # earned
 
 
 def feedback_page(assignment: Assignment, marked: GradedSubmission, marks: Marks | None = None) -> str:
@@ -44,6 +35,7 @@ def feedback_page(assignment: Assignment, marked: GradedSubmission, marks: Marks
     marks = marks or Scheme.of(assignment).marks_of(marked)
     results = {result.exercise: result for result in marked.results}
     sections, untouched = [], []
+    begun: list[str] = []
     for sheet in assignment.sheets:
         graded = [(exercise, results[exercise.name]) for exercise in sheet.exercises]
         shown = {e.name: r for e, r in graded if r.state != "not_started" or marks[e.name].correction}
@@ -51,16 +43,17 @@ def feedback_page(assignment: Assignment, marked: GradedSubmission, marks: Marks
         missing = [e.name for e, _ in graded if e.name not in shown]
         passed = sum(r.state == "passed" for _, r in graded)
         if answers:
-            points = sum(marks[exercise.name].worth for exercise in sheet.exercises)
-            sections.append(FeedbackSection(sheet.title, answers, missing, passed, len(graded), points))
+            begun += [exercise.name for exercise in sheet.exercises]
+            sections.append(FeedbackSection(sheet.title, answers, missing, passed, len(graded)))
         else:
             untouched.append(sheet.title)
     return render(
         "feedback.html",
         student=marked.student,
         assignment=assignment,
-        earned=sum(answer.earned for section in sections for answer in section.answers),
-        points=sum(section.points for section in sections),
+        marks=marks,
+        earned=marks.total,
+        points=marks.possible(begun),
         sections=sections,
         untouched=untouched,
         missing="Not read" if any(result.unread for result in marked.results) else "Not started",
@@ -72,9 +65,8 @@ def feedback_page(assignment: Assignment, marked: GradedSubmission, marks: Marks
 
 
 @lru_cache(maxsize=1000)  # most of a class is right, or makes one of a few mistakes
-def answer(result: Result, mark: Mark) -> AnswerCard:
-    markup = render("answer.html", card=Markup(card(result, style=False)), mark=mark)
-    return AnswerCard(Markup(markup), mark.points)
+def answer(result: Result, mark: Mark) -> Markup:
+    return Markup(render("answer.html", card=Markup(card(result, style=False)), mark=mark))
 
 
 def page_name(student: str) -> str:

@@ -145,21 +145,25 @@ class Tally:
     """Counts a class, whose students come in the order of names.
 
     Args:
+        scheme: from scores to points.
         since: takes what changed since the run before.
     """
 
-    def __init__(self, assignment: Assignment, since: Since | None = None) -> None:
+    def __init__(self, assignment: Assignment, scheme: Scheme | None = None, since: Since | None = None) -> None:
         self.assignment = assignment
+        self.scheme = scheme or Scheme.of(assignment)
         self.since = since
-        self.rows = {e.name: Row(e.name, e.points) for e in assignment.exercises}
+        self.rows = {e.name: Row(e.name, self.scheme.worth(e.name)) for e in assignment.exercises}
         self.standings: list[Standing] = []
         self.notes: dict[str, tuple[str, ...]] = {}
         self.corrected: list[Corrected] = []
+        self.late = 0  # number of students who lost points by it
+        self.enough = 0  # number of students who reach the pass mark
         self.code = Likeness()
 
     def add(self, marked: GradedSubmission, marks: Marks | None = None) -> None:
-        """Count a student; without marks, the points are those of the check."""
-        marks = marks or Scheme.of(self.assignment).marks_of(marked)
+        """Count a student, with the marks that the scheme gives."""
+        marks = marks or self.scheme.marks_of(marked)
         for result in marked.results:
             row = self.rows[result.exercise]
             row.add(marked.student, result)
@@ -168,6 +172,8 @@ class Tally:
         if self.since is not None:
             self.since.add(marked)
         self.corrected += [Corrected(marked.student, mark) for mark in marks if mark.correction]
+        self.late += any(mark.late for mark in marks)
+        self.enough += marks.passed is True
         states = Counter(result.state for result in marked.results)
         started = len(marked.results) - states["not_started"]
         self.standings.append(Standing(marked.student, marks.total, states["passed"], started))
@@ -184,7 +190,7 @@ class Tally:
     @property
     def points(self) -> float:
         """The points that can be earned in the sheets that were begun."""
-        return sum(exercise.points for sheet in self.begun() for exercise in sheet.exercises)
+        return self.scheme.possible(exercise.name for sheet in self.begun() for exercise in sheet.exercises)
 
     def mistakes(self) -> list[Mistake]:
         """All misconceptions of the class, most common first; those of one exercise in its order of appearance."""

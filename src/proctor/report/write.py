@@ -21,7 +21,6 @@ from pathlib import Path
 from proctor.examining.result import Result
 from proctor.grading.journal import MARKED, GradedSubmission, write_atomically
 from proctor.marking.assignment import Assignment
-from proctor.points.corrections import Corrections
 from proctor.points.scheme import Scheme, points_text
 from proctor.report import feedback, summary
 from proctor.report.since import since_last
@@ -33,11 +32,11 @@ def write_reports(
     out: Path,
     assignment: Assignment,
     students: Iterable[GradedSubmission],
-    corrections: Corrections | None = None,
+    scheme: Scheme | None = None,
 ) -> Tally:
     """Write everything; each file appears whole or not at all. Returns the class in numbers."""
-    scheme = Scheme.of(assignment, corrections)
-    tally = Tally(assignment, since_last(out))
+    scheme = scheme or Scheme.of(assignment)
+    tally = Tally(assignment, scheme, since_last(out))
     pages = out / ".feedback.part"
     shutil.rmtree(pages, ignore_errors=True)
     pages.mkdir()

@@ -175,6 +175,8 @@ ROSTER = click.Path(exists=True, dir_okay=False, path_type=Path)
 ROSTER_HELP = "A CSV file with the columns folder,id,name (and login,email): who is who in your LMS."
 
 
+POLICY_HELP = "A TOML file: points, best of several, due dates, late factors, extensions, groups, pass mark."
+TIMES_HELP = "A CSV file with the columns folder,time: when they handed in. It overrules what the LMS tells."
 FORMS = ["canvas", "moodle", "gradescope", "nbgrader", "classroom", "folders"]
 
 
@@ -202,6 +204,8 @@ FORMS = ["canvas", "moodle", "gradescope", "nbgrader", "classroom", "folders"]
 @click.option("--seed", type=int, help="The same seed gives the same grades; inputs are fresh each run without one.")
 @click.option("--no-resume", is_flag=True, help="Grade all again, also what an interrupted run has finished.")
 @click.option("--roster", type=ROSTER, help=f"{ROSTER_HELP} `qkv export` finds it again in DIR.")
+@click.option("--policy", type=ROSTER, help=f"{POLICY_HELP} Without it, course.toml beside SUBMISSIONS.")
+@click.option("--times", type=ROSTER, help=TIMES_HELP)
 @click.option("--form", type=click.Choice(FORMS), help="What SUBMISSIONS is, where it is taken for something else.")
 @click.option("--trust-submissions", is_flag=True, help="Grade where there is no sandbox. Their code runs as you.")
 def grade(
@@ -216,6 +220,8 @@ def grade(
     seed: int | None,
     no_resume: bool,
     roster: Path | None,
+    policy: Path | None,
+    times: Path | None,
     form: str | None,
     trust_submissions: bool,
 ) -> None:
@@ -247,6 +253,8 @@ def grade(
         resume=not no_resume,
         roster=roster,
         form=form,
+        policy=policy,
+        times=times,
         trust_submissions=trust_submissions,
     )
     sys.exit(code)
@@ -257,14 +265,16 @@ def grade(
 @click.option("--format", "kind", required=True, type=click.Choice(["gradescope", "canvas", "moodle", "csv"]))
 @click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path), help="The file to write.")
 @click.option("--roster", type=ROSTER, help=f"{ROSTER_HELP} Without it, the one that `qkv grade` was given.")
-def export(directory: Path, kind: str, out: Path, roster: Path | None) -> None:
+@click.option("--policy", type=ROSTER, help=f"{POLICY_HELP} Without it, the one that `qkv grade` used.")
+@click.option("--times", type=ROSTER, help=TIMES_HELP)
+def export(directory: Path, kind: str, out: Path, roster: Path | None, policy: Path | None, times: Path | None) -> None:
     """Turn the results in DIR into a file for the LMS."""
     if not (directory / "results.jsonl").exists():
         raise click.UsageError(f"There is no results.jsonl in {directory}. Name a folder that `qkv grade --out` wrote.")
 
     from qkv.commands import grading
 
-    sys.exit(grading.export_class(directory, kind, out, roster))
+    sys.exit(grading.export_class(directory, kind, out, roster, policy, times))
 
 
 @main.command("review-class")

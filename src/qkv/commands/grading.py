@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import signal
 import sys
 import tempfile
@@ -14,16 +13,18 @@ from pathlib import Path
 import click
 
 from proctor.collecting import listing
+from proctor.collecting.collect import Collected
 from proctor.grading.engines.local import Local
 from proctor.grading.grade import Engine, Outcome, grade_class, salt_of
 from proctor.grading.worker import Plan
-from proctor.points import corrections
+from proctor.marking.submissions import joined_names
+from proctor.points.scheme import Scheme
 from proctor.report import lms
 from proctor.sandbox import Fault, Limits, Refused, choose
-from proctor.tables import BadTable
-from qkv import exercises
+from proctor.tables import BadTable, key
 from qkv.assignments import assignment
 from qkv.commands.collecting import collect_class
+from qkv.commands.scheme import POLICY, TIMES, in_groups, keep_copies, policy_beside, read_scheme
 
 ROSTER = "roster.csv"  # in the folder of results, where grading leaves it for the export
 
@@ -42,6 +43,8 @@ def grade_submissions(
     resume: bool = True,
     roster: Path | None = None,
     form: str | None = None,
+    policy: Path | None = None,
+    times: Path | None = None,
     trust_submissions: bool = False,
 ) -> int:
     """Grade a class; the exit code is 1 if something could not be graded.
@@ -52,7 +55,8 @@ def grade_submissions(
     who = roster_of(roster)
     if out.resolve() == submissions.resolve():
         raise click.UsageError(f"Results cannot go into {submissions} itself: name another folder with --out.")
-    corrected = corrections_of(out)
+    policy = policy or policy_beside(submissions)
+    read_scheme(out, policy, times)  # what is wrong with their files is told before anything is done
     with ExitStack() as stack:
         collected = collect_class(submissions, out, stack, who, form, say)
         found = collected.submissions.submissions
@@ -61,8 +65,14 @@ def grade_submissions(
             click.echo(text, err=True)
             return 1
         make_writable(out)
+        keep_copies(out, {ROSTER: roster, POLICY: policy, TIMES: times})
+        listing.write_listing(out / listing.NAME, collected)
+        collected = in_groups(collected, read_scheme(out), say)
+        listing.write_listing(out / listing.NAME, collected)  # with the groups, whose times are those of their upload
+        scheme = read_scheme(out)
+        found = collected.submissions.submissions
         names = [submission.student for submission in found]
-        for sentence in who_is_missing(names, who, corrected):
+        for sentence in [*who_is_missing(names, who, scheme), *late_without_a_time(collected, scheme)]:
             say(sentence)
         chosen = tuple(exercises) if exercises else None
         limits = Limits(seconds=timeout, memory_mb=memory)
@@ -70,9 +80,6 @@ def grade_submissions(
         try:
             if engine == "local":
                 click.echo(f"Sandbox: {choose(trust=trust_submissions)}", err=True)
-            listing.write_listing(out / listing.NAME, collected)
-            if roster is not None and roster.resolve() != (out / ROSTER).resolve():
-                shutil.copyfile(roster, out / ROSTER)
             with ended_as_by_ctrl_c():
                 outcome = grade_class(
                     found,
@@ -81,7 +88,7 @@ def grade_submissions(
                     engine_named(engine, jobs, scheduler),
                     seed=seed,
                     resume=resume,
-                    corrections=corrected,
+                    scheme=scheme,
                     say=say,
                 )
         except (Refused, Fault) as error:
@@ -97,10 +104,21 @@ def grade_submissions(
     return report_outcome(outcome, out)
 
 
-def who_is_missing(students: list[str], who: lms.Roster | None, corrected: corrections.Corrections) -> list[str]:
-    """Sentences on students that a roster or corrections name and the class has not, and the other way round."""
-    others = list(dict.fromkeys(correction.folder for correction in corrected.of_others(students)))
+def late_without_a_time(collected: Collected, scheme: Scheme) -> list[str]:
+    """A sentence on students whom the LMS calls late without saying by how much."""
+    late = [student.who.folder for student in collected.students if student.late]
+    unknown = [student for student in late if key(student) not in scheme.times]
+    if not unknown or not scheme.policy.due:
+        return []
+    return [f"Late, as the LMS says, and not by how much, so nothing is taken off: {joined_names(unknown, lms.MOST)}."]
+
+
+def who_is_missing(students: list[str], who: lms.Roster | None, scheme: Scheme) -> list[str]:
+    """Sentences on students that somebody names and the class has not, and the other way round."""
+    others = list(dict.fromkeys(correction.folder for correction in scheme.corrections.of_others(students)))
     said = lms.not_applied(others)
+    if absent := sorted(scheme.policy.students - set(map(key, students))):
+        said.append(f"In {POLICY}, but without a submission: {joined_names(absent, lms.MOST)}.")
     if who is None:
         return said
     unknown = [student for student in students if who.find(student) is None]
@@ -160,18 +178,25 @@ def report_outcome(outcome: Outcome, out: Path) -> int:
     return 1 if states["fault"] else 0
 
 
-def export_class(directory: Path, kind: str, out: Path, roster: Path | None = None) -> int:
+def export_class(
+    directory: Path,
+    kind: str,
+    out: Path,
+    roster: Path | None = None,
+    policy: Path | None = None,
+    times: Path | None = None,
+) -> int:
     """Write the results in `directory` in the form that an LMS imports.
 
     Raises:
-        click.UsageError: the roster is not valid, or the file cannot be written there.
+        click.UsageError: the roster or the policy is not valid, or the file cannot be written there.
     """
     who = known_roster(directory, roster)
     if out.is_file() or not out.exists():
         make_writable(out.parent, out)
-    corrected = corrections_of(directory)
+    scheme = read_scheme(directory, policy, times)
     try:
-        remarks = lms.export_results(directory, kind, out, worth(), program="qkv", roster=who, corrections=corrected)
+        remarks = lms.export_results(directory, kind, out, {}, program="qkv", roster=who, scheme=scheme)
     except lms.CannotExport as error:
         click.echo(f"Not exported: {error}", err=True)
         return 1
@@ -204,20 +229,6 @@ def roster_of(path: Path | None) -> lms.Roster | None:
     except lms.BadRoster as error:
         text = str(error)
         raise click.UsageError(text[:1].upper() + text[1:]) from None
-
-
-def worth() -> dict[str, float]:
-    """Exercise -> the points that it is worth."""
-    return {name: exercises.get(name).points for name in exercises.names()}
-
-
-def corrections_of(results: Path) -> corrections.Corrections:
-    """The corrections by a person that lie in a folder of results."""
-    path = results / corrections.NAME
-    try:
-        return corrections.read(path, worth()) if path.exists() else corrections.Corrections()
-    except corrections.BadCorrections as error:
-        raise click.UsageError(str(error)) from None
 
 
 def make_writable(folder: Path, wanted: Path | None = None) -> None:

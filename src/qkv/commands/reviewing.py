@@ -16,7 +16,8 @@ from proctor.review.desk import Desk
 from proctor.review.groups import GradedClass, Read
 from proctor.review.server import ReviewServer
 from qkv.assignments import assignment
-from qkv.commands.grading import corrections_of, os_error_text, worth
+from qkv.commands.grading import os_error_text
+from qkv.commands.scheme import read_scheme, worth
 from qkv.commands.start import NotServing, first_free_port, has_screen, stop_signals
 
 DEFAULT_PORT = 8150
@@ -35,14 +36,15 @@ def review_class(results: Path, submissions: Path | None, port: int | None, brow
         raise click.UsageError(f"These results cannot be reviewed ({os_error_text(error)}). Grade again.") from None
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    before = corrections_of(results)
+    scheme = read_scheme(results)
+    before = scheme.corrections
     stopping = stop_signals()
     try:
         chosen = first_free_port(port or DEFAULT_PORT, "the review page")
     except NotServing as trouble:
         click.echo(f"qkv review-class: {trouble}", err=True)
         return 1
-    desk = Desk(results, graded, worth(), files)
+    desk = Desk(results, graded, {**worth(), **scheme.policy.points}, files)
     with ReviewServer(desk, chosen, assignment(None).title) as server:
         threading.Thread(target=server.serve_forever, name="review", daemon=True).start()
         counts = f"{counted(len(graded.students), 'student')}, {counted(len(before), 'correction')} so far"
@@ -53,7 +55,7 @@ def review_class(results: Path, submissions: Path | None, port: int | None, brow
             webbrowser.open(server.address)
         stopping.wait()
         server.shutdown()
-    after = corrections_of(results)
+    after = read_scheme(results).corrections
     written = f"{counted(len(after), 'correction')} in {results / corrections.NAME}"
     click.echo(f"\n{written}: `qkv grade` and `qkv export` apply them.")
     return 0

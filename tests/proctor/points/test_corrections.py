@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from proctor.points.corrections import BadCorrections, Correction, Corrections, read, write
 from proctor.points.scheme import Scheme
+from proctor.tables import ended
 
 WORTH = {"double": 1.0, "shifted": 2.0}
 NO_NUMBER = (
@@ -68,7 +69,7 @@ def test_corrections_as_spreadsheets_write_them(tmp_path: Path, content: str) ->
 def test_a_mistake_is_told_with_its_line(tmp_path: Path, lines: str, sentence: str) -> None:
     with pytest.raises(BadCorrections) as caught:
         corrections(tmp_path, HEADER + 'ben,double,1,"two\nlines"\n' + lines + "\n")
-    assert str(caught.value) == f"{tmp_path / 'corrections.csv'} cannot be used as it is:\n  line 4: {sentence}."
+    assert str(caught.value) == f"{tmp_path / 'corrections.csv'} cannot be used as it is:\n  line 4: {ended(sentence)}"
 
 
 def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from proctor.points.corrections import Correction, Corrections
+from proctor.points.scheme import Scheme
 from proctor.report.lms import CannotExport, export_results
 from proctor.report.lms.autograder import autograder
 from proctor.tables import spreadsheet_text
@@ -232,7 +233,7 @@ def corrected() -> Corrections:
 
 def test_corrected_points_are_exported(graded: Path, corrected: Corrections) -> None:
     for kind in ("canvas", "moodle", "csv"):
-        assert export_results(graded, kind, graded / kind, POINTS, "qkv", corrections=corrected) == []
+        assert export_results(graded, kind, graded / kind, POINTS, "qkv", scheme=Scheme(POINTS, corrected)) == []
     assert table(graded / "canvas")[2][-2:] == ["1", "1.6667"]
     assert table(graded / "csv")[1] == ["anna", "1", "1.6667", "2.6667"]
     anna, chen = table(graded / "moodle")[1:]
@@ -250,7 +251,7 @@ def test_corrected_points_are_exported(graded: Path, corrected: Corrections) -> 
 
 
 def test_gradescope_shows_a_correction_beside_the_verdict(graded: Path, corrected: Corrections) -> None:
-    export_results(graded, "gradescope", graded / "class.zip", POINTS, "qkv", corrections=corrected)
+    export_results(graded, "gradescope", graded / "class.zip", POINTS, "qkv", scheme=Scheme(POINTS, corrected))
     with zipfile.ZipFile(graded / "class.zip") as archive:
         anna = json.loads(archive.read("anna/results.json"))
     check_results(anna)
@@ -260,5 +261,5 @@ def test_gradescope_shows_a_correction_beside_the_verdict(graded: Path, correcte
 
 def test_a_correction_of_nobody_is_named(graded: Path) -> None:
     corrected = Corrections([Correction("bert", name, "1") for name in POINTS])
-    said = export_results(graded, "csv", graded / "plain.csv", POINTS, "qkv", corrections=corrected)
+    said = export_results(graded, "csv", graded / "plain.csv", POINTS, "qkv", scheme=Scheme(POINTS, corrected))
     assert said == ["Corrected, but not in the results: bert."]

@@ -15,6 +15,7 @@ from proctor.examining.result import Explanation, Result
 from proctor.grading.journal import GradedSubmission, read_marked
 from proctor.grading.worker import failed_submission
 from proctor.points.corrections import Correction, Corrections
+from proctor.points.scheme import Scheme
 from proctor.report import feedback, summary
 from proctor.report.tally import Tally
 from proctor.report.write import write_reports
@@ -193,7 +194,10 @@ def test_a_correction_stands_beside_the_verdict(tmp_path: Path, assignment: Any)
     corrected = Corrections(
         [Correction("anna", "double", "+0.25", EVIL), Correction("anna", "square", "1", "Sent by mail.")]
     )
-    write_reports(tmp_path, assignment, [student("anna", double=tripled(), **absent), student("ben")], corrected)
+    points = {exercise.name: exercise.points for exercise in assignment.exercises}
+    write_reports(
+        tmp_path, assignment, [student("anna", double=tripled(), **absent), student("ben")], Scheme(points, corrected)
+    )
     page = (tmp_path / "feedback" / "anna.html").read_text("utf-8")
     text = Tags(page).text
     assert "You triple x." in text

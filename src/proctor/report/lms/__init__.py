@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from proctor.marking.submissions import joined_names
-from proctor.points.corrections import Corrections
 from proctor.points.scheme import Scheme
 from proctor.report.lms import canvas, gradescope, moodle, plain
 from proctor.report.lms.results import CannotExport, Gradebook
@@ -31,7 +30,7 @@ def export_results(
     points: Mapping[str, float],
     program: str,
     roster: Roster | None = None,
-    corrections: Corrections | None = None,
+    scheme: Scheme | None = None,
 ) -> list[str]:
     """Turn the results in `directory` into a file for an LMS, which appears whole or not at all.
 
@@ -39,10 +38,10 @@ def export_results(
         directory: what grading wrote.
         kind: one of FORMATS.
         out: the file to write.
-        points: exercise -> what it is worth.
+        points: exercise -> what it is worth, where the scheme does not say it.
         program: the package whose command line graded the class; Gradescope runs it over there.
         roster: who is who, if somebody said it.
-        corrections: by a person; they are in the points.
+        scheme: from scores to points.
 
     Returns:
         what an instructor should know about it, in sentences.
@@ -51,7 +50,7 @@ def export_results(
         CannotExport: the results are not what this form can hold.
     """
     out.parent.mkdir(parents=True, exist_ok=True)
-    book = Gradebook(directory / "results.jsonl", Scheme(points, corrections), program, roster)
+    book = Gradebook(directory / "results.jsonl", scheme or Scheme(points), program, roster)
     if out.exists() and not out.is_file():  # a pipe, /dev/stdout
         FORMATS[kind](book, out)
         return remarks(book, kind)

@@ -1,0 +1,108 @@
+"""What a folder of results says about points: the policy, the times and the corrections that lie in it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+import click
+
+from proctor.collecting import listing
+from proctor.collecting.collect import Collected, Student
+from proctor.collecting.upload import Who
+from proctor.marking.submissions import Class, Submission, in_order, joined_names
+from proctor.points import corrections, times_file
+from proctor.points import policy as policy_file
+from proctor.points.policy import BadPolicy, Policy, read_policy
+from proctor.points.scheme import Scheme
+from proctor.tables import BadTable, key
+from qkv import exercises
+
+POLICY, TIMES = policy_file.NAME, times_file.NAME
+
+
+def worth() -> dict[str, float]:
+    """Exercise -> the points that it is worth by itself."""
+    return {name: exercises.get(name).points for name in exercises.names()}
+
+
+def policy_beside(submissions: Path) -> Path | None:
+    """The policy that lies beside a class: its folder may come from the LMS, and what is inside from students."""
+    path = submissions.resolve().parent / POLICY
+    return path if path.is_file() else None
+
+
+def keep_copies(results: Path, given: Mapping[str, Path | None]) -> None:
+    """Leave copies of the instructor's files in the results, where exports find them."""
+    for name, path in given.items():
+        if path is not None and path.resolve() != (results / name).resolve():
+            shutil.copyfile(path, results / name)
+
+
+def read_scheme(results: Path, policy: Path | None = None, times: Path | None = None) -> Scheme:
+    """How scores become points for these results; other files may take the place of those that lie there.
+
+    Raises:
+        click.UsageError: one of the files has a mistake.
+    """
+    own = worth()
+    chapters = {stem: exercises.names_of(stem) for stem in exercises.CHAPTERS}
+    chapters = {stem: names for stem, names in chapters.items() if names}
+    policy, times = policy or results / POLICY, times or results / TIMES
+    try:
+        rules = read_policy(policy, own, chapters) if policy.exists() else Policy()
+        corrected = corrections.read(results / corrections.NAME, {**own, **rules.points})
+        listed = listing.read_listing(results / listing.NAME)
+        given = times_file.read_times(times) if times.exists() else {}
+    except (BadPolicy, corrections.BadCorrections, BadTable) as error:
+        raise click.UsageError(str(error)) from None
+    return Scheme(own, corrected, rules, handed_in(listed, given))
+
+
+def handed_in(listed: list[listing.Listed], given: Mapping[str, datetime]) -> dict[str, datetime]:
+    """Student -> when it was handed in: as the instructor says, else as the LMS does; in a group, its upload."""
+    times = {key(one.person.folder): one.at for one in listed if one.at is not None}
+    times |= {key(student): at for student, at in given.items()}
+    own = {key(student) for student in given}
+    for one in listed:
+        if one.same_as and key(one.person.folder) not in own:
+            times.pop(key(one.person.folder), None)
+            times |= {key(one.person.folder): times[key(one.same_as)]} if key(one.same_as) in times else {}
+    return times
+
+
+def in_groups(collected: Collected, scheme: Scheme, say: Callable[[str], None]) -> Collected:
+    """The class with each group's submission as that of each of its members."""
+    submissions = {key(submission.student): submission for submission in collected.submissions.submissions}
+    students = {key(student.who.folder): student for student in collected.students}
+    for name, members in scheme.policy.groups.items():
+        there = [submissions[key(member)] for member in members if key(member) in submissions]
+        source = newest(there, scheme.times)
+        if there and source is None:
+            names = joined_names([submission.student for submission in there], len(there))
+            say(f"Group {name}: {names} each handed in, and no times tell which is the newest. Each keeps their own.")
+        elif source is not None:
+            others = [member for member in members if key(member) != key(source.student)]
+            say(f"Group {name}: what {source.student} handed in counts for {joined_names(others, len(others))} too.")
+            theirs = students[key(source.student)]
+            for member in others:
+                mine = students.get(key(member)) or Student(Who(member), ())
+                submissions[key(member)] = replace(source, student=mine.who.folder)
+                students[key(member)] = replace(theirs, who=mine.who, same_as=source.student)
+    order = sorted(submissions, key=lambda student: in_order(submissions[student].student))
+    listed = Class([submissions[student] for student in order], collected.submissions.ignored)
+    return replace(collected, submissions=listed, students=[students[student] for student in order])
+
+
+def newest(submissions: list[Submission], times: Mapping[str, datetime]) -> Submission | None:
+    """The newest submission of a group; None if that cannot be told."""
+    if len(submissions) < 2:
+        return submissions[0] if submissions else None
+    handed_in = [times.get(key(submission.student)) for submission in submissions]
+    known = [at for at in handed_in if at is not None]
+    if len(known) < len(submissions) or known.count(max(known)) > 1:
+        return None
+    return submissions[known.index(max(known))]
