@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proctor.points.corrections import BadCorrections, Correction, Corrections, read, write
@@ -110,6 +110,7 @@ CELLS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=20).map
 NAMES = CELLS.filter(bool)
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(NAMES, NAMES, st.sampled_from(["", "1", "0.25", "+0.5", "-1"]), NAMES, CELLS), max_size=6))
 def test_what_is_written_is_read_again(tmp_path_factory: pytest.TempPathFactory, cells: list[tuple[str, ...]]) -> None:
     path = tmp_path_factory.mktemp("written") / "corrections.csv"
