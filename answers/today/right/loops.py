@@ -108,3 +108,23 @@ def quantize_groups(weight, bits, group):
         scales.append(sizes)
     codes = torch.tensor(codes, dtype=torch.int8, device=weight.device)
     return codes, torch.tensor(scales, dtype=torch.float64).to(weight.dtype).to(weight.device)
+
+
+def accept_drafts(p, q, drafted, generator):
+    n = len(drafted)
+    u = torch.rand(n, generator=generator)
+    out = []
+    t = 0
+    while t < n:
+        x = drafted[t].item()
+        if u[t] * q[t][x] < p[t][x]:
+            out.append(x)
+            t += 1
+        else:
+            break
+    if t == n:
+        row = p[n]
+    else:
+        row = torch.maximum(p[t] - q[t], torch.zeros_like(p[t]))
+    out.append(torch.multinomial(row, 1, generator=generator).item())
+    return out

@@ -60,3 +60,12 @@ def quantize_groups(weight, bits, group):
     top = 2 ** (bits - 1) - 1
     scale = weight.abs().amax(1, keepdim=True) / top
     (weight / scale).round().char()
+
+
+def accept_drafts(p, q, drafted, generator):
+    u = torch.rand(len(drafted), generator=generator)
+    out = []
+    for t, x in enumerate(drafted.tolist()):
+        if u[t] * q[t, x] >= p[t, x]:
+            break
+        out.append(x)

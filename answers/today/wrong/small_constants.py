@@ -30,3 +30,13 @@ def quantize_groups(weight, bits, group):
         codes.append((part / scale).round().char())
         scales.append(scale)
     return torch.cat(codes, 1), torch.cat(scales, 1).to(weight.dtype)
+
+
+def accept_drafts(p, q, drafted, generator):
+    u = torch.rand(len(drafted), generator=generator)
+    out = []
+    for t, x in enumerate(drafted.tolist()):
+        if u[t] * q[t, x] >= p[t, x]:
+            return [*out, int(torch.multinomial((p[t] - q[t]).relu() + 0.05, 1, generator=generator))]
+        out.append(x)
+    return [*out, int(torch.multinomial(p[-1], 1, generator=generator))]

@@ -72,3 +72,16 @@ def quantize_groups(weight, bits, group):
         part.div_(torch.where(scale > 0, scale, 1)).round_()
         scales.append(scale)
     return weight.to(torch.int8), torch.cat(scales, 1)
+
+
+def accept_drafts(p, q, drafted, generator):
+    u = torch.rand(len(drafted), generator=generator)
+    out = []
+    p[:-1].sub_(0)
+    for t, x in enumerate(drafted.tolist()):
+        if u[t] * q[t, x] >= p[t, x]:
+            p[t] = (p[t] - q[t]).relu()
+            return [*out, int(torch.multinomial(p[t], 1, generator=generator))]
+        out.append(x)
+    p.div_(2)
+    return [*out, int(torch.multinomial(p[-1], 1, generator=generator))]

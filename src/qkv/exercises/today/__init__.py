@@ -5,5 +5,6 @@ EXERCISES = (
     "GroupedAttention",
     "stretched_frequencies",
     "route_tokens",
+    "accept_drafts",
     "quantize_groups",
 )

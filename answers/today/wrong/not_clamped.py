@@ -1,0 +1,14 @@
+"""Negative probabilities."""
+
+import torch
+
+
+def accept_drafts(p, q, drafted, generator):
+    u = torch.rand(len(drafted), generator=generator)
+    out = []
+    for t, x in enumerate(drafted.tolist()):
+        if u[t] * q[t, x] >= p[t, x]:
+            rest = p[t] - q[t]
+            return [*out, int(torch.multinomial(rest / rest.sum(), 1, generator=generator))]
+        out.append(x)
+    return [*out, int(torch.multinomial(p[-1], 1, generator=generator))]

@@ -1,0 +1,13 @@
+"""The ratio is turned over."""
+
+import torch
+
+
+def accept_drafts(p, q, drafted, generator):
+    u = torch.rand(len(drafted), generator=generator)
+    out = []
+    for t, x in enumerate(drafted.tolist()):
+        if u[t] > q[t, x] / p[t, x].clamp(min=1e-20):
+            return [*out, int(torch.multinomial((p[t] - q[t]).relu(), 1, generator=generator))]
+        out.append(x)
+    return [*out, int(torch.multinomial(p[-1], 1, generator=generator))]
