@@ -12,6 +12,8 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from html import escape
+from typing import Any
 
 from proctor import Exercise
 from proctor.inside.running import Job
@@ -24,6 +26,7 @@ from proctor.marking.submission_marker import Session
 from proctor.sandbox import Fault, Limits, Refused, Sandbox, choose
 from qkv import exercises
 from qkv.assignments import assignment
+from qkv.notebook import kernel
 
 SOON = 1.0  # seconds after which a progress line is shown
 STARTING = "Starting a sandbox to look for the line …"
@@ -33,14 +36,26 @@ _sandboxes: dict[str, Sandbox] = {}  # by chapter; one at most
 
 
 class Progress:
-    """A progress line on the terminal, removed at the end."""
+    """A progress line, removed at the end: below the cell in a notebook, where JupyterLab would keep a red stripe of
+    what is written to stderr; else on the terminal."""
 
     def __init__(self) -> None:
         self.shown = False
+        shell = kernel.interactive()
+        self.shell: Any = shell if hasattr(shell, "kernel") else None  # IPython in a terminal has no page either
+        self.display_id = f"qkv-search-{id(self)}"
 
     def say(self, text: str) -> None:
+        if self.shell is None:
+            print(f"\r{text:<60}", end="", flush=True, file=sys.stderr)
+        else:
+            self._publish({"text/html": f'<span role="status" style="opacity:.75">{escape(text)}</span>'})
         self.shown = True
-        print(f"\r{text:<60}", end="", flush=True, file=sys.stderr)
+
+    def _publish(self, data: dict[str, str]) -> None:
+        self.shell.display_pub.publish(
+            {"text/plain": "", **data}, transient={"display_id": self.display_id}, update=self.shown
+        )
 
     def show_tried(self, tried: int) -> None:
         self.say(f"Looking for the line: {tried} small changes tried …")
@@ -57,8 +72,10 @@ class Progress:
             timer.cancel()
 
     def end(self) -> None:
-        if self.shown:
+        if self.shown and self.shell is None:
             print("\r" + " " * 60 + "\r", end="", flush=True, file=sys.stderr)
+        elif self.shown:
+            self._publish({"text/html": ""})
 
 
 def sandboxed_line_search(progress: Progress, candidates: int = 1000, seconds: float = 20.0) -> LineSearch:

@@ -18,14 +18,17 @@ DARK = (
     "[data-jp-theme-light=false] .jp-needs-light-background"
     "{background:none!important;filter:invert(1) hue-rotate(180deg)}"
 )
+_shown_in: tuple[object, int] | None = None  # the shell, and its cell that showed the link and the banner last
 
 
 def setup_notebook() -> None:
     """Set up a notebook session: device and seeds; where progress is stored also `skip`, `reset` and the banner of
     missing exercises.
 
-    What is shown is shown again when the cell is run again, which clears it.
+    What is shown is shown again when the cell is run again, which clears it, and once in a run: `from qkv import check`
+    asks the package for `check` twice.
     """
+    global _shown_in
     shell = kernel.interactive()
     if shell is not None:
         machine.apply_settings()
@@ -36,6 +39,9 @@ def setup_notebook() -> None:
         warm_up()
         shell.user_ns.setdefault("skip", skipping.skip)
         shell.user_ns.setdefault("reset", skipping.reset)
+    if _shown_in == (shell, shell.execution_count):
+        return
+    _shown_in = shell, shell.execution_count
     shell.display_pub.publish({"text/html": "", "text/plain": ""}, transient={"display_id": kernel.BANNER})
     address = places.page_of_notebook(os.environ.get(NOTEBOOK, ""))
     link = f'<a href="{escape(address)}" target="_blank">This chapter in the book</a>' if address else ""

@@ -79,6 +79,30 @@ def test_a_line_says_what_takes_so_long(capsys):
     assert "Looking for the line: 60 small changes tried" in capsys.readouterr().err
 
 
+def test_in_a_notebook_the_line_is_an_output_that_becomes_empty(monkeypatch, capsys):
+    shown: list[tuple[str, str, bool]] = []
+
+    class Shell:
+        kernel = object()
+        display_pub: Any = None
+
+        def publish(self, data: dict[str, str], transient: dict[str, str], update: bool) -> None:
+            shown.append((transient["display_id"], data["text/html"], update))
+
+    shell = Shell()
+    shell.display_pub = shell
+    monkeypatch.setattr(edit_sandbox.kernel, "interactive", lambda: shell)
+    line = edit_sandbox.Progress()
+    line.show_tried(60)
+    line.show_tried(120)
+    line.end()
+    assert capsys.readouterr().err == ""  # JupyterLab shows a red stripe for it
+    assert len({display_id for display_id, _, _ in shown}) == 1
+    assert ["120 small changes" in html for _, html, _ in shown] == [False, True, False]
+    assert [update for *_, update in shown] == [False, True, True]
+    assert shown[-1][1] == ""
+
+
 def test_an_answer_without_a_text_is_judged_all_the_same():
     names: dict[str, Any] = {}
     exec("def rms_norm(x, gamma, eps=1e-6):\n    return x * gamma * 3", names)
