@@ -34,6 +34,7 @@ class Facts:
     forbidden: tuple[str, ...] = ()  # titles of forbidden families
     hand_in: str = ""  # the cell that hands it in, where weights are asked for and no code
     card: tuple[str, ...] = ()  # all that the card of an answer that passes depends on
+    effort: str = ""  # about how long it takes, and how hard it is
 
 
 def facts_of_exercise(name: str) -> Facts:
@@ -43,11 +44,12 @@ def facts_of_exercise(name: str) -> Facts:
     try:
         if name in exercises.of_weights():
             weights = exercises.get_weights(name)
-            return Facts(weights.points, hand_in=weights.stub, card=weights.card())
+            return Facts(weights.points, hand_in=weights.stub, card=weights.card(), effort=weights.effort)
         exercise = exercises.get_code(name)
     except exercises.UnknownExercise as error:
         raise AuthoringError(f"the chapter has {name} as an exercise, but {error}") from None
-    return Facts(exercise.points, tuple(family.title for family in exercise.forbid), card=exercise.card())
+    forbidden = tuple(family.title for family in exercise.forbid)
+    return Facts(exercise.points, forbidden, card=exercise.card(), effort=exercise.effort)
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,10 @@ from playwright.sync_api import expect
 from qkv import exercises
 from qkv.authoring.build.definitions import definition
 from qkv.authoring.build.editions import METADATA
-from qkv.commands import start
+from qkv.commands.lab import Lab
+from qkv.commands.ports import first_free_port
 from qkv.commands.update import update_course
+from qkv.notebook import workspace
 from qkv.notebook.skipping import stub_of
 
 if TYPE_CHECKING:
@@ -38,18 +40,16 @@ OVERFLOWS = """def softmax(scores, dim):
 
 
 @pytest.fixture
-def lab(tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[start.Lab]:
+def lab(tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
     """JupyterLab as `qkv start` starts it, on a copy of notebooks/ and with a progress file of its own."""
     notebooks = tmp_path / "notebooks"
     shutil.copytree(root / "notebooks", notebooks)
-    monkeypatch.setattr(start, "ROOT", tmp_path)
-    monkeypatch.setattr(start, "NOTEBOOKS", notebooks)
-    monkeypatch.setattr(start, "LAB_LOG", tmp_path / "lab.log")
     monkeypatch.setenv("QKV_PROGRESS", str(tmp_path / "progress.json"))
     monkeypatch.setenv("JUPYTERLAB_WORKSPACES_DIR", str(tmp_path / "workspaces"))
     monkeypatch.setenv("JUPYTERLAB_SETTINGS_DIR", str(tmp_path / "settings"))
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "runtime"))
-    with start.Lab(start.first_free_port(8300, "JupyterLab"), "http://127.0.0.1:8299/") as lab:
+    place = workspace.of_clone(tmp_path)
+    with Lab(place, first_free_port(8300, "JupyterLab"), "http://127.0.0.1:8299/") as lab:
         lab.wait_until_it_answers(threading.Event())
         yield lab
 
@@ -124,7 +124,7 @@ class Notebook:
         return self.output.inner_text()
 
 
-def test_from_not_started_to_passed(browser: Browser, lab: start.Lab, root: Path, tmp_path: Path) -> None:
+def test_from_not_started_to_passed(browser: Browser, lab: Lab, root: Path, tmp_path: Path) -> None:
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     page = context.new_page()
     try:
@@ -168,7 +168,7 @@ SHOWN = {
 }
 
 
-def test_never_stuck_and_never_misled(browser: Browser, lab: start.Lab, tmp_path: Path) -> None:
+def test_never_stuck_and_never_misled(browser: Browser, lab: Lab, tmp_path: Path) -> None:
     cells = [new_code_cell(text) for text in DIFFICULT.values()]
     nbformat.write(new_notebook(cells=cells, metadata=METADATA), tmp_path / "notebooks" / "stuck.ipynb")
     context = browser.new_context(viewport={"width": 1280, "height": 2400})
@@ -207,9 +207,7 @@ def test_never_stuck_and_never_misled(browser: Browser, lab: start.Lab, tmp_path
         context.close()
 
 
-def test_from_the_first_screen_to_a_cell_and_from_the_book_to_it(
-    browser: Browser, lab: start.Lab, tmp_path: Path
-) -> None:
+def test_from_the_first_screen_to_a_cell_and_from_the_book_to_it(browser: Browser, lab: Lab, tmp_path: Path) -> None:
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     page = context.new_page()
     try:
@@ -238,7 +236,7 @@ ax.set_title("dark ink")
 figures.show(fig, alt="An empty figure.")"""
 
 
-def test_a_figure_is_read_on_dark_ground_as_on_light(browser: Browser, lab: start.Lab, tmp_path: Path) -> None:
+def test_a_figure_is_read_on_dark_ground_as_on_light(browser: Browser, lab: Lab, tmp_path: Path) -> None:
     nbformat.write(
         new_notebook(cells=[new_code_cell(FIGURE)], metadata=METADATA), tmp_path / "notebooks" / "figure.ipynb"
     )
@@ -269,7 +267,7 @@ def test_a_figure_is_read_on_dark_ground_as_on_light(browser: Browser, lab: star
 
 
 def test_an_update_brings_the_new_edition_with_the_answer_in_it(
-    browser: Browser, lab: start.Lab, root: Path, tmp_path: Path
+    browser: Browser, lab: Lab, root: Path, tmp_path: Path
 ) -> None:
     """The lab's folder is a clone; while the student works in it, a new edition appears where it came from."""
     source, name, clone = tmp_path.parent / "source", "notebooks/01_lookup.ipynb", tmp_path
@@ -305,7 +303,7 @@ def test_an_update_brings_the_new_edition_with_the_answer_in_it(
         git("commit", "-am", "second edition")
         git("push", str(source) + ".git", "HEAD:main")
         said: list[str] = []
-        assert update_course(clone, say=said.append) == 0, said
+        assert update_course(workspace.of_clone(clone), say=said.append) == 0, said
         assert list((clone / "kept").glob("*/01_lookup.ipynb"))
 
         page.reload()
@@ -326,7 +324,7 @@ LIVE = """from qkv.figures.positions import wavelengths
 wavelengths()"""
 
 
-def test_a_live_figure_moves_in_jupyterlab(browser: Browser, lab: start.Lab, tmp_path: Path) -> None:
+def test_a_live_figure_moves_in_jupyterlab(browser: Browser, lab: Lab, tmp_path: Path) -> None:
     cell = new_code_cell(LIVE)
     nbformat.write(new_notebook(cells=[cell], metadata=METADATA), tmp_path / "notebooks" / "live.ipynb")
     context = browser.new_context(viewport={"width": 1280, "height": 900})
@@ -345,7 +343,7 @@ def test_a_live_figure_moves_in_jupyterlab(browser: Browser, lab: start.Lab, tmp
     context.close()
 
 
-def walk(page: Page, lab: start.Lab, root: Path) -> None:
+def walk(page: Page, lab: Lab, root: Path) -> None:
     page.goto(lab.address.replace("/lab?", "/lab/tree/01_lookup.ipynb?"))
     page.locator(".jp-Notebook .jp-Cell").first.wait_for(timeout=PATIENCE)
     page.get_by_text("Python 3 (ipykernel) | Idle").wait_for(timeout=PATIENCE)  # before, a cell that is run is lost

@@ -101,6 +101,13 @@ class Question:
         self.difficulty = difficulty
         self.why = why
 
+    @property
+    def effort(self) -> str:
+        """`about 15 minutes, ●●○`; what is not stated is left out."""
+        minutes = [f"about {self.minutes} minutes"] if self.minutes else []
+        stars = ["●" * self.difficulty + "○" * (3 - self.difficulty)] if self.difficulty else []
+        return ", ".join(minutes + stars)
+
     def counted(self) -> Mapping[str, Any]:
         """The probes or measures that decide the verdict, by name."""
         raise NotImplementedError

@@ -10,13 +10,16 @@ import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from proctor.inside.rlimits import Limits
 from proctor.marking.submissions import SUFFIXES
 from qkv import __version__
+
+if TYPE_CHECKING:
+    from qkv.notebook.workspace import Workspace
 
 
 class Suggesting(click.Group):
@@ -60,7 +63,10 @@ def main() -> None:
 @click.option("--no-browser", is_flag=True, help="Print the addresses only.")
 @click.option("--port", type=click.IntRange(1, 65000), help="Port of the book; JupyterLab takes the next free one.")
 def start(no_browser: bool, port: int | None) -> None:
-    """Serve the book and JupyterLab on notebooks/, until Ctrl-C."""
+    """Serve the book and JupyterLab on notebooks/, until Ctrl-C.
+
+    Where the course was installed by pip, this folder gets its notebooks the first time, so begin in an empty one.
+    """
     from qkv.commands.start import serve_course
 
     sys.exit(serve_course(port=port, browser=not no_browser))
@@ -131,9 +137,7 @@ def hand_in(paths: tuple[Path, ...], out: Path | None) -> None:
     on fresh inputs, as in a graded run. Then the files that have an answer are put into one zip file for your LMS;
     that is done also if some answers do not pass yet. The exit code is 0 if all that you began passes.
     """
-    from qkv.notebook import progress
-
-    chosen = paths or (course(progress.course_here()) / "notebooks",)
+    chosen = paths or (workspace().notebooks,)
     files = [file for path in chosen for file in checkable(path)]
     if out is not None and out.suffix != ".zip":
         raise click.UsageError(f"--out names a zip file; {out} does not end in .zip.")
@@ -156,9 +160,8 @@ def update(no_pull: bool) -> None:
     and you are told what to do.
     """
     from qkv.commands.update import update_course
-    from qkv.notebook import progress
 
-    sys.exit(update_course(course(progress.course_here()), pull=not no_pull, say=click.echo))
+    sys.exit(update_course(workspace(), pull=not no_pull, say=click.echo))
 
 
 @main.command()
@@ -381,8 +384,12 @@ def build(stems: tuple[str, ...], check: bool, force: bool, second_seeds: bool) 
 def book(and_serve: bool) -> None:
     """Build the HTML book into _build/html; a warning is an error."""
     from qkv.commands.start import build_book, serve_book
+    from qkv.notebook.workspace import find_workspace
 
-    sys.exit(build_book() or (serve_book() if and_serve else 0))
+    place = find_workspace()
+    if not place.is_clone:
+        raise click.UsageError("An installed course has its book already: `qkv start` serves it.")
+    sys.exit(build_book(place.root) or (serve_book(place) if and_serve else 0))
 
 
 # ---- what commands accept
@@ -402,13 +409,17 @@ def checkable(path: Path) -> list[Path]:
     return [path]
 
 
-def course(here: Path | None) -> Path:
-    """The course that we are in, or else the one that this command was installed from."""
-    from qkv.commands.start import NOTEBOOKS, ROOT
+def workspace() -> Workspace:
+    """The workspace that we are in, or else the clone that this command was installed from."""
+    from qkv.notebook.workspace import NoWorkspace, find_workspace
 
-    if here is None and not NOTEBOOKS.is_dir():
-        raise click.UsageError("Run this in the folder of your clone of the course: the one that has notebooks/.")
-    return here or ROOT
+    try:
+        place = find_workspace()
+    except NoWorkspace as none:
+        raise click.UsageError(str(none).capitalize()) from none
+    if not place.notebooks.is_dir():
+        raise click.UsageError("Run this in the folder of the course: the one that has notebooks/.")
+    return place
 
 
 def answer_files(folder: Path) -> list[Path]:

@@ -10,14 +10,17 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from qkv.commands.carry import Carried, carry, cell_text
+from qkv.notebook.workspace import BEGUN, PACKED, Workspace, edition_text, has_newer_edition, keep_edition
 
 BACKUPS = "kept"  # at the top of the course; git ignores it
+DISTRIBUTION = "qkv-course"  # as pip knows it
 MOST_EDITIONS = 100  # that are looked at for the one that a notebook was begun with
 Say = Callable[[str], None]
 
@@ -26,22 +29,55 @@ class NotUpdated(Exception):
     """The reason why there is no update; the message is for the person at the terminal."""
 
 
-def update_course(root: Path, pull: bool = True, say: Say = print) -> int:
+def update_course(place: Workspace, pull: bool = True, say: Say = print) -> int:
     """Bring the newest edition, and put the student's answers into it.
 
     Args:
-        root: the clone of the course.
-        pull: get it from where the clone came from. Without, take the edition that git has here already.
+        place: a clone of the course, or a folder with the notebooks of an installed one.
+        pull: get it from where the clone came from, or by pip. Without, take the edition that is here already.
         say: takes the lines of the report.
 
     Returns:
         the exit code: 0 if the newest edition is here now, with all answers.
     """
     try:
-        return _update(root, pull, say)
+        if place.is_clone:
+            return _update(place.root, pull, say)
+        return _install(place, say) if pull else _update_installed(place, say)
     except NotUpdated as trouble:
         say(f"qkv update: {trouble}")
         return 1
+
+
+def _install(place: Workspace, say: Say) -> int:
+    """Let pip install the newest edition; what it brought then puts the answers into it, in a process of its own."""
+    pip = [sys.executable, "-m", "pip", "install", "--upgrade", "--quiet", DISTRIBUTION]
+    if subprocess.run(pip, cwd=place.root).returncode:
+        raise NotUpdated(
+            "pip could not bring a newer edition (see above); nothing has changed. If you were given a wheel, install "
+            "it with pip, then run `qkv update --no-pull`."
+        )
+    return subprocess.run([sys.executable, "-m", "qkv", "update", "--no-pull"], cwd=place.root).returncode
+
+
+def _update_installed(place: Workspace, say: Say) -> int:
+    began, newest = place.root / BEGUN, PACKED / "notebooks"
+    if not has_newer_edition(place):
+        say("These are the notebooks of the edition that is installed.")
+        return 0
+    mine = texts(place.notebooks)
+    copy = back_up(place.root)
+    say(f"Your notebooks as they are now: {copy.relative_to(place.root).as_posix()}/")
+    troubles = 0
+    for name in sorted({path.name for path in newest.glob("*.ipynb")} | mine.keys()):
+        base, new = edition_text(began, name), edition_text(newest, name)
+        if name in mine and mine[name] != base:
+            troubles += put_back(place.notebooks / name, mine[name], base, new, say)
+        elif new is not None:
+            write_whole(place.notebooks / name, new)
+    keep_edition(place)
+    say("Reload notebooks that are open in JupyterLab: File, Reload Notebook from Disk.")
+    return 1 if troubles else 0
 
 
 def _update(root: Path, pull: bool, say: Say) -> int:
@@ -51,6 +87,12 @@ def _update(root: Path, pull: bool, say: Say) -> int:
     before = git(root, "rev-parse", "HEAD")
     worked = {name: mine for name, mine in texts(notebooks).items() if mine != edition(root, before, name)}
     base = {name: base_edition(root, name, mine) for name, mine in worked.items()}
+    at_newest = not pull and all(base[name] == edition(root, before, name) for name in worked)
+    if pull:
+        at_newest = not brings_news(root, before) and not git(root, "ls-files", "--deleted", "--", "notebooks")
+    if at_newest:
+        say(f"This is the newest edition ({git(root, 'log', '-1', '--format=%h, %cs')}); nothing was changed.")
+        return 0
     if worked:
         copy = back_up(root)
         say(f"Your notebooks as they are now: {copy.relative_to(root).as_posix()}/")
@@ -101,6 +143,15 @@ def write_whole(path: Path, content: str) -> None:
 
 
 # ---- the newer edition
+
+
+def brings_news(root: Path, before: str) -> bool:
+    """Does the branch that this one follows have commits that are not here?"""
+    upstream = git(root, "rev-parse", "--abbrev-ref", "@{upstream}", fails=True)
+    if not upstream:
+        return True  # which is said where it is asked for
+    git(root, "fetch", "--quiet")
+    return git(root, "rev-list", "--count", f"{before}..{upstream}") != "0"
 
 
 def fast_forward(root: Path, notebooks: Path, worked: dict[str, str]) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 from proctor.examining.result import IN_WORDS, Result
 from proctor.report.notebook import SIGNS
 from qkv import exercises
-from qkv.notebook import places
+from qkv.notebook import places, workspace
 
 BAR = 20
 A_MINUTE = 60.0  # seconds that a hint is given to be thought about
@@ -40,9 +40,7 @@ def location() -> Path | None:
 
 def course_here() -> Path | None:
     """The top of the course that the current folder is in, if it is in one."""
-    here = Path.cwd()
-    tops = (folder for folder in (here, *here.parents) if (folder / "_toc.yml").exists())
-    return next((folder for folder in tops if (folder / "notebooks").is_dir()), None)
+    return workspace.top(Path.cwd())
 
 
 def load_progress() -> dict[str, Any]:
@@ -216,10 +214,8 @@ def state_in_words(state: str) -> str:
 
 
 def effort(name: str) -> str:
-    """`about 15 minutes, ●●○`; the exercise is the one source of both."""
-    exercise = exercises.get(name)
-    stars = "●" * (exercise.difficulty or 0) + "○" * (3 - (exercise.difficulty or 0))
-    return f"about {exercise.minutes} minutes, {stars}"
+    """`about 15 minutes, ●●○`."""
+    return exercises.get(name).effort
 
 
 def status_text() -> str:

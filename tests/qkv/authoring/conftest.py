@@ -12,7 +12,7 @@ from qkv.authoring.build.building import build_editions
 from qkv.course import Course, Facts
 
 TINY = Path(__file__).parent / "tiny_course"
-FACTS = {"mean": Facts(2.0, ("the statistics module",)), "Counter": Facts()}
+FACTS = {"mean": Facts(2.0, ("the statistics module",), effort="about 10 minutes, ●○○"), "Counter": Facts()}
 
 
 def copy_of_tiny_course(folder: Path, root: Path) -> Course:

@@ -357,8 +357,8 @@ def test_book(arguments: list[str], built: int, calls: list[str], code: int, mon
     pretend(
         monkeypatch,
         "qkv.commands.start",
-        build_book=lambda: seen.append("built") or built,
-        serve_book=lambda: seen.append("served") or 0,
+        build_book=lambda root: seen.append("built") or built,
+        serve_book=lambda place: seen.append("served") or 0,
     )
     assert run(*arguments).exit_code == code
     assert seen == calls

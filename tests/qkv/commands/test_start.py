@@ -21,6 +21,10 @@ import pytest
 
 from qkv import course as the_course
 from qkv.commands import start, welcome
+from qkv.commands.book_server import BookBuild, BookServer, book_is_stale
+from qkv.commands.lab import Lab
+from qkv.commands.ports import HOST
+from qkv.notebook import workspace
 
 PATIENCE = 180.0  # seconds; generous, since other tests run beside these
 EMPTY = '{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}'
@@ -32,6 +36,8 @@ def course(tmp_path: Path, root: Path) -> Path:
     shutil.copytree(root / "src" / "qkv", tmp_path / "src" / "qkv", ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "notebooks").mkdir()
     (tmp_path / "notebooks" / "01_lookup.ipynb").write_text(EMPTY)
+    shutil.copyfile(root / "_toc.yml", tmp_path / "_toc.yml")
+    shutil.copytree(root / "book" / "chapters", tmp_path / "book" / "chapters")
     (tmp_path / "_build" / "html").mkdir(parents=True)
     (tmp_path / "_build" / "html" / "index.html").write_text("<h1>the page</h1>")
     (tmp_path / "_build" / "html" / ".built").touch()
@@ -81,7 +87,7 @@ class Started:
 @pytest.fixture
 def port() -> int:
     with socket.socket() as probe:
-        probe.bind((start.HOST, 0))
+        probe.bind((HOST, 0))
         return int(probe.getsockname()[1])
 
 
@@ -159,7 +165,7 @@ def test_nothing_is_left_when_it_is_killed(started: Started) -> None:
 
 def test_a_taken_port_is_skipped_and_told(course: Path, port: int) -> None:
     with socket.socket() as holder:
-        holder.bind((start.HOST, port))
+        holder.bind((HOST, port))
         holder.listen()
         running = Started(course, port)
         said = running.until("Ctrl-C ends both.")
@@ -200,15 +206,14 @@ def test_a_port_that_needs_rights(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_without_notebooks_it_says_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(start, "NOTEBOOKS", tmp_path / "notebooks")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(the_course, "root", lambda: None)  # as where pip installed the package alone
     assert start.serve_course(browser=False) == 1
-    assert "install the course from a clone, with `pip install -e .`" in capsys.readouterr().err
+    assert "run `pip install -e .` there" in capsys.readouterr().err
 
 
 @pytest.fixture
-def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(start, "ROOT", tmp_path)
-    monkeypatch.setattr(start, "BOOK", tmp_path / "_build" / "html")
+def sources(tmp_path: Path) -> Path:
     (tmp_path / "_build" / "html").mkdir(parents=True)
     (tmp_path / "book" / "chapters").mkdir(parents=True)
     (tmp_path / "book" / "chapters" / "01_lookup.md").write_text("# Lookup")
@@ -217,36 +222,36 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_reader_who_leaves_early_is_no_error(sources: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (sources / "_build" / "html" / "large.bin").write_bytes(bytes(8 << 20))
-    with start.book_server(start.DEFAULT_PORT) as server:
+    with BookServer(sources / "_build" / "html", start.DEFAULT_PORT) as server:
         with socket.create_connection(server.server_address[:2]) as reader:
             reader.sendall(b"GET /large.bin HTTP/1.0\r\n\r\n")
             reader.recv(100)
             reader.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # leave with a reset
-        assert get(f"{start.address(server)}large.bin")[0] == 200
+        assert get(f"{server.address}large.bin")[0] == 200
     assert capfd.readouterr().err == ""
 
 
 def test_links_to_cells_lead_to_the_jupyterlab_beside_the_book(sources: Path) -> None:
     link = '<a class="open-cell" hidden data-cell="01_lookup.ipynb#cell-id=softmax">Open it</a>'
     (sources / "_build" / "html" / "index.html").write_text(link)
-    with start.book_server(start.DEFAULT_PORT) as server:
+    with BookServer(sources / "_build" / "html", start.DEFAULT_PORT) as server:
         for page in ("", "index.html", "index.html?highlight=mask"):
-            assert get(f"{start.address(server)}{page}") == (200, link), "alone, the book has nowhere to lead to"
-        server.cells = start.Lab(8101).cells
+            assert get(f"{server.address}{page}") == (200, link), "alone, the book has nowhere to lead to"
+        server.cells = Lab(workspace.of_clone(sources), 8101).cells
         for page in ("", "index.html", "index.html?highlight=mask"):
-            status, body = get(f"{start.address(server)}{page}")
+            status, body = get(f"{server.address}{page}")
             assert status == 200
             assert 'href="http://127.0.0.1:8101/lab/tree/01_lookup.ipynb#cell-id=softmax"' in body
             assert "hidden" not in body
             assert "token" not in body, "whoever can read a page may not be let into JupyterLab"
-        assert get(f"{start.address(server)}nowhere.html")[0] == 404
+        assert get(f"{server.address}nowhere.html")[0] == 404
 
 
 def test_the_first_screen_is_the_welcome_until_there_are_tabs_to_come_back_to(sources: Path) -> None:
-    lab = start.Lab(8101)
+    lab = Lab(workspace.of_clone(sources), 8101)
     assert lab.first_screen == f"http://127.0.0.1:8101/lab/tree/welcome.md?token={lab.token}"
-    start.workspaces().mkdir(parents=True)
-    (start.workspaces() / "default.jupyterlab-workspace").touch()
+    lab.place.tabs.mkdir(parents=True)
+    (lab.place.tabs / "default.jupyterlab-workspace").touch()
     assert lab.first_screen == lab.address
 
 
@@ -262,25 +267,44 @@ def test_the_welcome_leads_to_every_chapter_and_to_the_book(root: Path) -> None:
 
 
 def test_the_book_is_stale_when_a_source_is_newer(sources: Path) -> None:
-    assert start.book_is_stale(), "nothing is built"
+    assert book_is_stale(sources), "nothing is built"
     (sources / "_build" / "html" / ".built").touch()
-    assert not start.book_is_stale()
+    assert not book_is_stale(sources)
     later = time.time() + 5
     os.utime(sources / "book" / "chapters" / "01_lookup.md", (later, later))
-    assert start.book_is_stale()
+    assert book_is_stale(sources)
 
 
-def test_a_book_that_does_not_build_leaves_the_old_one(
-    sources: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from qkv.authoring.publish import publishing
+def test_while_the_book_is_built_its_pages_say_so(sources: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (sources / "_build" / "html" / "index.html").write_text("half a book")
+    with BookServer(sources / "_build" / "html", start.DEFAULT_PORT) as server:
+        with BookBuild(
+            sources, (sys.executable, "-c", "print('… pages read, 40 %'); import time; time.sleep(1e6)")
+        ) as b:
+            server.build = b
+            while b.how_far == "it begins":
+                time.sleep(0.01)
+            for page in ("", "book/chapters/01_lookup.html"):
+                status, body = get(f"{server.address}{page}")
+                assert status == 200
+                assert "being built" in body
+                assert "pages read, 40 %" in body
+                assert 'http-equiv="refresh" content="2"' in body
+        assert b.process is not None
+        assert b.process.poll() is not None, "it ends with us"
+        assert "did not build" in get(server.address)[1]
+        (sources / "_build" / "html" / ".built").touch()
+        assert get(server.address)[1] == "half a book"
 
-    monkeypatch.setattr(publishing, "publish_book", lambda: 1)
-    with pytest.raises(start.NotServing, match="the book did not build"):
-        start.ensure_book()
-    (sources / "_build" / "html" / "index.html").write_text("old")
-    start.ensure_book()
-    assert "You get the one that was built before." in capsys.readouterr().err
+
+def test_a_build_that_fails_says_why(sources: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with BookBuild(sources, (sys.executable, "-c", "print('a word is wrong'); raise SystemExit(1)")) as build:
+        build.process.wait()
+        while build.running:
+            time.sleep(0.01)
+    said = capsys.readouterr().out
+    assert "a word is wrong" in said
+    assert "The book did not build" in said
 
 
 def test_a_book_that_builds_is_fresh(sources: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -289,8 +313,8 @@ def test_a_book_that_builds_is_fresh(sources: Path, monkeypatch: pytest.MonkeyPa
     past = time.time() - 5
     os.utime(sources / "book" / "chapters" / "01_lookup.md", (past, past))
     monkeypatch.setattr(publishing, "publish_book", lambda: 0)
-    start.ensure_book()
-    assert not start.book_is_stale()
+    assert start.build_book(sources) == 0
+    assert not book_is_stale(sources)
 
 
 @pytest.mark.parametrize(("display", "wayland", "screen"), [("", "", False), (":0", "", True), ("", "wayland-0", True)])

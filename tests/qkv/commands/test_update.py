@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from qkv.commands import update
 from qkv.commands.carry import carry
 from qkv.commands.cli import main
 from qkv.commands.update import update_course
+from qkv.notebook import workspace
 
 STUB = 'def {}(x):\n    """Do it."""\n    raise NotImplementedError'
 NAME = "notebooks/01_lookup.ipynb"
@@ -118,7 +120,7 @@ class Clone:
 
     def update(self, **options: Any) -> int:
         self.said.clear()
-        return update_course(self.folder, say=self.said.append, **options)
+        return update_course(workspace.of_clone(self.folder), say=self.said.append, **options)
 
     def copies(self) -> list[Path]:
         return sorted((self.folder / "kept").glob("*/01_lookup.ipynb"))
@@ -171,8 +173,10 @@ def test_three_updates_in_a_row_lose_nothing(clone: Clone) -> None:
 def test_without_news_the_notebook_stays_as_it_is_to_the_byte(clone: Clone) -> None:
     clone.work(2, MINE)
     before = clone.notebook.read_bytes()
-    assert clone.update() == clone.update() == 0
+    assert clone.update() == clone.update() == clone.update(pull=False) == 0
     assert clone.notebook.read_bytes() == before
+    assert "nothing was changed" in clone.said[-1]
+    assert not clone.copies()  # there was nothing to keep them from
 
 
 def test_who_has_not_worked_just_gets_the_new_edition(clone: Clone) -> None:
@@ -222,3 +226,50 @@ def test_outside_of_a_clone_the_command_says_so(tmp_path: Path, monkeypatch: pyt
     result = CliRunner().invoke(main, ["update"])
     assert result.exit_code == 1
     assert "is not a clone made by git" in result.output
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> workspace.Workspace:
+    """A workspace of a course that pip installed, begun with its first edition."""
+    packed = tmp_path / "site-packages" / "edition"
+    (packed / "notebooks").mkdir(parents=True)
+    (packed / "notebooks" / "01_lookup.ipynb").write_text(text_of(edition()))
+    (packed / "notebooks" / "02_scaling.ipynb").write_text(text_of(edition("Two.")))
+    for module in (workspace, update):
+        monkeypatch.setattr(module, "PACKED", packed)
+    (tmp_path / "course").mkdir()
+    place = workspace.of_folder(tmp_path / "course")
+    assert workspace.begin(place)
+    assert not workspace.begin(place)
+    return place
+
+
+def test_an_installed_course_is_updated_by_pip_and_keeps_the_answers(installed: workspace.Workspace) -> None:
+    said: list[str] = []
+    assert update_course(installed, pull=False, say=said.append) == 0
+    assert "the edition that is installed" in said[-1]
+    mine = edition()
+    mine["cells"][2]["source"] = MINE
+    (installed.notebooks / "01_lookup.ipynb").write_text(text_of(mine))
+    (installed.notebooks / "scratch.ipynb").write_text("mine alone")
+    newest = workspace.PACKED / "notebooks"
+    (newest / "01_lookup.ipynb").write_text(text_of(edition("News.")))
+    (newest / "02_scaling.ipynb").write_text(text_of(edition("Two, news.")))
+    (newest / "03_heads.ipynb").write_text(text_of(edition("Three.")))
+    assert workspace.has_newer_edition(installed)
+    for _ in range(2):  # the second time there is nothing to do
+        assert update_course(installed, pull=False, say=said.append) == 0, said
+    found = sources(json.loads((installed.notebooks / "01_lookup.ipynb").read_text()))
+    assert found[::2] == ["News.", MINE, STUB.format("lookup")]
+    assert "Two, news." in (installed.notebooks / "02_scaling.ipynb").read_text()
+    assert "Three." in (installed.notebooks / "03_heads.ipynb").read_text()
+    assert (installed.notebooks / "scratch.ipynb").read_text() == "mine alone"
+    (copy,) = (installed.root / "kept").glob("*/01_lookup.ipynb")
+    assert copy.read_text() == text_of(mine)
+
+
+def test_a_folder_that_has_other_notebooks_is_left_alone(tmp_path: Path, installed: workspace.Workspace) -> None:
+    (tmp_path / "other" / "notebooks").mkdir(parents=True)
+    with pytest.raises(workspace.NoWorkspace, match="not from this course"):
+        workspace.begin(workspace.of_folder(tmp_path / "other"))
+    assert not list((tmp_path / "other" / "notebooks").iterdir())

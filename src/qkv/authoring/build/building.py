@@ -198,7 +198,7 @@ def _facts(parts: list[Part]) -> dict[str, dict[str, Any]]:
 
 
 def _facts_json(facts: Facts) -> dict[str, Any]:
-    stored: dict[str, Any] = {"points": facts.points, "forbidden": list(facts.forbidden)}
+    stored: dict[str, Any] = {"points": facts.points, "forbidden": list(facts.forbidden), "effort": facts.effort}
     return stored | ({"hand_in": facts.hand_in} if facts.hand_in else {})
 
 

@@ -58,8 +58,10 @@ class Task:
         return f'check("{self.name}")' if self.facts.hand_in else f"check({self.name})"
 
     @property
-    def worth(self) -> str:
-        return f"{self.facts.points:g} point{'' if self.facts.points == 1 else 's'}"
+    def terms(self) -> list[str]:
+        """What it is worth, and what it takes: `1 point`, `about 15 minutes, ●●○`."""
+        worth = f"{self.facts.points:g} point{'' if self.facts.points == 1 else 's'}"
+        return [worth, self.facts.effort] if self.facts.effort else [worth]
 
     @property
     def forbidden(self) -> str:

@@ -100,7 +100,7 @@ def _card(task: Task) -> str:
     else:
         how = f"Replace `raise NotImplementedError`, run the cell, then run `{task.check}`. "
         how += f'{stuck}, `skip("{task.name}")` goes on with ours.'
-    lines = [f"> **Exercise {task.number}: `{task.name}`** ({task.worth})", ">", f"> {how}"]
+    lines = [f"> **Exercise {task.number}: `{task.name}`** ({', '.join(task.terms)})", ">", f"> {how}"]
     if task.forbidden:
         lines[-1] += f" {task.forbidden}"
     return "\n".join(lines)

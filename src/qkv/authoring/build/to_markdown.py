@@ -43,6 +43,7 @@ OPTION = re.compile(r"^:([\w-]+):[ \t]*(.*?)[ \t]*$", re.MULTILINE)
 INLINE = re.compile(
     r"\{(?P<role>[\w:.-]+)\}(?P<ticks>`+)(?P<content>.+?)(?P=ticks)(?!`)"  # {eq}`attention`
     r"|(?P<code>(?P<fence>`+)(?!`).*?(?<!`)(?P=fence)(?!`))"  # `code`: left as it is
+    r"|\[(?P<words>[^\[\]]+)\]\(\.\./\w+\.md(?:#[^()\s]*)?\)"  # [the ledger](../claims.md)
     r"|\]\((?P<link>[^()\s]+)(?P<title>\s+\"[^\"]*\")?\)",  # ](02_scaling.md#why-divide)
     re.DOTALL,
 )
@@ -143,6 +144,8 @@ class Plain:
         def lowered(match: re.Match[str]) -> str:
             if match["role"]:
                 return self._role(match["role"], match["content"], line)
+            if match["words"]:  # a page of the book alone: JupyterLab has no way to it, and shows a dead link
+                return f"{match['words']} (in the book)"
             if match["link"]:
                 return f"]({self._link(match['link'])}{match['title'] or ''})"
             return match[0]

@@ -122,7 +122,7 @@ def folding(part: Code, answers: bool) -> dict[str, Any]:
 
 def _card(task: Task, chapter: Chapter) -> str:
     cell = f"{chapter.student.name}#cell-id={task.name.replace('_', '-')}"
-    facts = [f"{task.worth}", f"check it with `{task.check}`", f'stuck? `hint("{task.name}")`']
+    facts = [*task.terms, f"check it with `{task.check}`", f'stuck? `hint("{task.name}")`']
     return "\n".join(
         [
             f"```{{index}} single: {task.name} (exercise)\n```\n",
@@ -167,7 +167,8 @@ def stored_facts(chapter: Chapter, solved: nbformat.NotebookNode) -> Callable[[s
         if name not in stored:
             raise _stale(chapter, f"it has no exercise {name}")
         facts_json = stored[name]
-        return Facts(facts_json["points"], tuple(facts_json["forbidden"]), facts_json.get("hand_in", ""))
+        forbidden, hand_in = tuple(facts_json["forbidden"]), facts_json.get("hand_in", "")
+        return Facts(facts_json["points"], forbidden, hand_in, effort=facts_json.get("effort", ""))
 
     return facts
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from qkv.authoring.publish.how_far import HowFar
 from qkv.course import AuthoringError, Course
 
 ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
@@ -37,21 +38,27 @@ def publish_book(course: Course | None = None, say: Callable[[str], None] = prin
     built = (out or course.root) / "_build"
     strict = ["--all", "-W", "-n", "--keep-going"]
     started = time.monotonic()
-    done = subprocess.run(
+    how_far = HowFar()
+    lines: list[str] = []
+    with subprocess.Popen(
         [sys.executable, "-c", JUPYTER_BOOK, "build", str(course.root), "--path-output", str(built.parent), *strict],
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
         encoding="utf-8",
         errors="replace",
         cwd=course.root,
         env=_environment(course.root),
-        check=False,
-    )
+    ) as process:
+        for line in process.stdout or ():
+            lines.append(ANSI.sub("", line))
+            how_far.on(lines[-1])
+    how_far.end()
     seconds = time.monotonic() - started
-    log = ANSI.sub("", done.stdout + "\n" + done.stderr)
+    log = "".join(lines)
     built.mkdir(parents=True, exist_ok=True)
     (built / "book.log").write_text(log, encoding="utf-8")
-    troubles = build_faults(log, done.returncode)
+    troubles = build_faults(log, process.returncode)
     for line in troubles:
         say(f"  {line}")
     if troubles:
@@ -74,4 +81,4 @@ def build_faults(log: str, returncode: int) -> list[str]:
 
 def _environment(root: Path) -> dict[str, str]:
     paths = [str(root / "src"), os.environ.get("PYTHONPATH", "")]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in paths if path)}
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in paths if path), "PYTHONUNBUFFERED": "1"}

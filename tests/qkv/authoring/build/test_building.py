@@ -66,9 +66,9 @@ def test_the_parts_of_a_chapter_know_their_lines(tiny: Course) -> None:
     parts = read_chapter(chapter(tiny), tiny)
     lines = chapter(tiny).source.read_text("utf-8").splitlines()
     tasks = [part for part in parts if isinstance(part, Task)]
-    assert [(task.number, task.name, task.worth) for task in tasks] == [
-        ("1.1", "mean", "2 points"),
-        ("1.2", "Counter", "1 point"),
+    assert [(task.number, task.name, task.terms) for task in tasks] == [
+        ("1.1", "mean", ["2 points", "about 10 minutes, ●○○"]),
+        ("1.2", "Counter", ["1 point"]),
     ]
     assert tasks[0].forbidden == "Not allowed here: the statistics module."
     for part in parts:
