@@ -6,7 +6,10 @@ import os
 import re
 import shutil
 import subprocess
+import tomllib
 from collections.abc import Callable
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from typing import Any
 
@@ -125,23 +128,57 @@ def test_the_environment_is_made_once_and_again_when_it_must(clone: Path) -> Non
     put(clone, "python", PYTHON)
     calls = clone / "calls"
 
-    def installs() -> list[str]:
-        done = make(clone, "PYTHON=./python", "book")
+    def installs(target: str = "book") -> list[str]:
+        done = make(clone, "PYTHON=./python", target)
         assert done.returncode == 0, done.stderr
         lines = calls.read_text().splitlines() if calls.exists() else []
         calls.unlink(missing_ok=True)
-        asked = [line for line in lines if " install " in line or "--clear" in line]
-        return [line.split("--disable-pip-version-check ")[-1] for line in asked]
+        return [line for line in lines if ".ci/install" in line or "--clear" in line]
 
-    torch = next(line for line in (clone / "requirements.lock").read_text().splitlines() if line.startswith("torch=="))
-    packages = [torch, "-r requirements.lock", "--no-deps --no-build-isolation -e ."]
-    assert installs() == ["-m venv --clear .venv", *packages], "torch first: whatever else needs it then finds it"
+    anew = "-m venv --clear .venv"
+    assert installs() == [anew, ".ci/install learn"]
     assert installs() == []
     os.utime(clone / "requirements.lock", (2e9, 2e9))
     os.utime(clone / ".venv" / "ready", (1e9, 1e9))
-    assert installs() == packages
-    (clone / ".venv" / "ready").write_text("/another/folder")
-    assert installs() == ["-m venv --clear .venv", *packages]
+    assert installs() == [".ci/install learn"]
+    os.utime(clone / "requirements.lock", (1e9, 1e9))
+    assert installs("bench") == [".ci/install all"], "tests need more than a learner"
+    assert installs("bench") == installs() == [], "who has all has what a learner needs"
+    for stamp in ("ready", "all"):
+        (clone / ".venv" / stamp).write_text("/another/folder")
+    assert installs() == [anew, ".ci/install learn"]
+
+
+@pytest.fixture
+def install() -> Any:
+    """The script .ci/install, as a module."""
+    loader = SourceFileLoader("ci_install", str(ROOT / ".ci" / "install"))
+    spec = spec_from_loader("ci_install", loader)
+    assert spec is not None
+    module = module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+def test_torch_comes_first_and_without_cuda(install: Any) -> None:
+    torch = next(line for line in (ROOT / "requirements.lock").read_text().splitlines() if line.startswith("torch=="))
+    for what in ("learn", "all"):
+        (_, first), *_, (_, last) = install.steps(what, {})
+        assert first[-2:] == ["--no-deps", torch]
+        assert last[-1].startswith(".")
+    assert install.CPU_BUILDS in install.torch_options({}, "linux")
+    for told in ("CUDA", "CI", "PIP_EXTRA_INDEX_URL", "PIP_INDEX_URL"):
+        assert install.torch_options({told: "1"}, "linux") == []
+    assert install.torch_options({}, "darwin") == install.torch_options({}, "win32") == []
+
+
+def test_a_learner_gets_what_the_chapters_need_in_the_versions_of_the_lock(install: Any) -> None:
+    *_, (_, arguments) = install.steps("learn", {})
+    assert arguments[:2] == ["-c", "requirements.lock"]
+    extras = arguments[-1].removeprefix(".[").removesuffix("]").split(",")
+    known = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    assert set(extras) <= set(known)
+    assert "test" not in extras
 
 
 # ---- .ci/test

@@ -15,7 +15,7 @@ from qkv import course
 
 PACKED = Path(course.__file__).with_name("edition")  # in a wheel alone
 BEGUN = Path(".qkv") / "edition"  # in a workspace: the notebooks as they were handed out
-AGENTS = ("AGENTS.md", "CLAUDE.md")  # how an assistant helps without solving, for those that look for it
+AGENTS = ("AGENTS.md",)  # how an assistant helps without solving, for those that look for it
 
 
 class NoWorkspace(Exception):
