@@ -123,6 +123,12 @@ class Result:
             "seconds": round(self.seconds, 4),
         }
 
+    def for_tutor(self) -> str:
+        """What a tutor needs to coach without solving, and what is not to be said."""
+        from proctor.report.tutor import tutor_text
+
+        return tutor_text(self)
+
     def __str__(self) -> str:
         return self.message
 

@@ -51,8 +51,8 @@ class Seconds(click.FloatRange):
 def main() -> None:
     """QKV: build the Transformer from scratch.
 
-    Students need start, check, hint, status, watch, update and hand-in; instructors grade and export; authors lint,
-    build and book.
+    Students need start, check, hint, status, stub, watch, review, update and hand-in; instructors grade and export;
+    authors lint, build and book.
     """
 
 
@@ -104,11 +104,47 @@ def hint(exercise: str, more: bool) -> None:
 
 
 @main.command()
-def status() -> None:
-    """Show your progress: a bar per chapter, and what comes next."""
-    from qkv.notebook import progress
+@click.argument("chapter", required=False)
+def status(chapter: str | None) -> None:
+    """Show your progress: a bar per chapter, and what comes next; with CHAPTER, such as 05, its exercises."""
+    from qkv.notebook.status import Status
 
-    click.echo(progress.status_text())
+    if chapter is None:
+        click.echo(str(Status.now()))
+        return
+    from qkv.commands.stub import NoStub, stem_of
+    from qkv.notebook import places
+
+    try:
+        click.echo(Status.now().of_chapter(places.chapter_number(stem_of(chapter))))
+    except NoStub as unknown:
+        raise click.UsageError(str(unknown)) from None
+
+
+@main.command()
+def review() -> None:
+    """Write stubs of exercises that you passed a week ago or more: to be written again, from nothing.
+
+    Each is asked for three times at most, a week apart; three at a time. What you write goes into a file of its own,
+    which `qkv watch` checks, and your notebooks stay as they are.
+    """
+    from qkv.commands.stub import write_review
+
+    sys.exit(write_review(say=click.echo))
+
+
+@main.command()
+@click.argument("chapter")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="The file; 05_masks.py unless said.")
+def stub(chapter: str, out: Path | None) -> None:
+    """Write the stubs of CHAPTER into a .py file, to fill in with the editor that you like.
+
+    CHAPTER is a number or a stem, such as 05 or masks; the name of an exercise gives that one alone. A file that is
+    there already gets the stubs that it lacks, and nothing in it is changed.
+    """
+    from qkv.commands.stub import write_stubs
+
+    sys.exit(write_stubs(chapter, out, say=click.echo))
 
 
 @main.command()

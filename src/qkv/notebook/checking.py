@@ -32,6 +32,8 @@ from qkv.exercises.one_sentence import OneSentence
 from qkv.notebook import edit_sandbox, kernel, machine, places, progress
 from qkv.notebook.afterwards import beside_ours
 from qkv.notebook.cases import case_of
+from qkv.notebook.review import is_review
+from qkv.notebook.status import Status
 
 SMALL_WORDS = frozenset(
     re.findall(
@@ -191,7 +193,7 @@ def with_what_comes_next(result: Result, exercise: Question) -> Result:
     following = progress.exercise_after(result.exercise)
     if following is None:
         return replace(result, why=exercise.why, next_step="nothing is left. You have built all of it.")
-    step = f"exercise {places.exercise_number(following)}, `{following}` ({progress.effort(following)})."
+    step = f"exercise {places.exercise_number(following)}, `{following}` ({exercises.get(following).effort})."
     return replace(result, why=exercise.why, next_step=step, next_link=places.cell_link(following))
 
 
@@ -218,7 +220,7 @@ def check_paths(paths: Sequence[Path]) -> int:
     problems: list[Problem] = []
     for path in paths:
         try:
-            found, unread = check_file(path)
+            found, unread = recorded(path)
         except KeyboardInterrupt as error:
             where = describe_exception(error).where
             print(f"You interrupted the check{f', at {where}' if where else ''}.")
@@ -228,11 +230,26 @@ def check_paths(paths: Sequence[Path]) -> int:
     for sentence in unreported(problems, results):
         print(sentence)
     for result in results:
-        print(terminal.terminal_text(result, colour=terminal.takes_colour()), end="\n\n")
-        progress.record(result)
+        print(in_terminal(result), end="\n\n")
     print(counts_by_state(results) or "No exercise found.")
     fine = {result.state for result in results} <= {"passed", "not_started"}
     return 0 if results and fine and not problems else 1
+
+
+def recorded(path: Path) -> tuple[list[Result], tuple[Problem, ...]]:
+    """`check_file`, whose results are stored, with what comes next below those that pass."""
+    results, problems = check_file(path)
+    for result in results:
+        progress.record(result)
+        if result.state == "passed" and is_review(path):
+            progress.record_review(result.exercise)
+    return [with_what_comes_next(result, exercises.get(result.exercise)) for result in results], problems
+
+
+def in_terminal(result: Result) -> str:
+    """A result as text for a terminal, in which a command takes the place of a call."""
+    text = terminal.terminal_text(result, colour=terminal.takes_colour())
+    return re.sub(r'\bhint\("(\w+)"\)', r"qkv hint \1", text)
 
 
 def unreported(problems: Sequence[Problem], results: Sequence[Result]) -> list[str]:
@@ -362,6 +379,6 @@ def next_hint(name: str, more: bool = False) -> str:
     return str(hint(name, more))
 
 
-def status() -> progress.Status:
+def status() -> Status:
     """Progress over the course: a bar per chapter, and the next exercise."""
-    return progress.Status.now()
+    return Status.now()

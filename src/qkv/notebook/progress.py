@@ -8,20 +8,18 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from html import escape
+from datetime import date
 from pathlib import Path
 from typing import Any
 
-from proctor.examining.result import IN_WORDS, Result
-from proctor.report.notebook import SIGNS
+from proctor.examining.result import Result
 from qkv import exercises
-from qkv.notebook import places, workspace
+from qkv.notebook import workspace
 
-BAR = 20
 A_MINUTE = 60.0  # seconds that a hint is given to be thought about
+PARTS = ("states", "hints", "mistakes", "steps", "last_hints", "passed_on", "reviews")
 SKIPPED = "skipped"  # the student goes on with ours, and may come back
 
 
@@ -45,7 +43,7 @@ def course_here() -> Path | None:
 
 def load_progress() -> dict[str, Any]:
     """The stored progress. An unreadable file counts as empty, since the work itself is in the notebooks."""
-    empty: dict[str, Any] = {"states": {}, "hints": {}, "mistakes": {}, "steps": {}, "last_hints": {}}
+    empty: dict[str, Any] = {part: {} for part in PARTS}
     path = location()
     if path is None or not path.exists():
         return empty
@@ -80,6 +78,8 @@ def record(result: Result) -> None:
         stored["last_hints"].pop(result.exercise, None)  # another attempt was made
         stored["mistakes"][result.exercise] = list(result.misconceptions)
         before = stored["states"].get(result.exercise)
+        if result.state == "passed":
+            stored["passed_on"].setdefault(result.exercise, date.today().isoformat())
         if before != "passed" and not (before == SKIPPED and result.state == "not_started"):
             stored["states"][result.exercise] = result.state
         steps = list(result.steps)
@@ -109,6 +109,14 @@ def hint_to_think_about(name: str) -> str:
     return str(last["text"]) if last and 0 <= now() - last["at"] < A_MINUTE else ""
 
 
+def record_review(name: str) -> None:
+    """Store that an exercise was written again today, from the empty stub, and passed."""
+    with _changing() as stored:
+        days = stored["reviews"].setdefault(name, [])
+        if (today := date.today().isoformat()) not in days:
+            days.append(today)
+
+
 def mark_skipped(name: str) -> None:
     """Store that an exercise is skipped; one that has passed stays passed."""
     with _changing() as stored:
@@ -135,88 +143,3 @@ def exercise_after(name: str) -> str | None:
     return next((n for n in later if states.get(n) not in done), None) or next(
         (n for n in later if states.get(n) == SKIPPED), None
     )
-
-
-@dataclass(frozen=True)
-class Status:
-    """Progress by chapter: (stem, [(exercise, state)])."""
-
-    chapters: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
-
-    @classmethod
-    def now(cls) -> Status:
-        states = load_progress()["states"]
-        return cls(
-            tuple(
-                (stem, tuple((name, states.get(name, "not_started")) for name in exercises.names_of(stem)))
-                for stem in exercises.CHAPTERS
-            )
-        )
-
-    @property
-    def next_exercise(self) -> str | None:
-        states = {name: state for _, found in self.chapters for name, state in found}
-        open_ = [name for name, state in states.items() if state not in ("passed", SKIPPED)]
-        return next(iter([*open_, *(name for name, state in states.items() if state == SKIPPED)]), None)
-
-    def __str__(self) -> str:
-        lines = []
-        for number, (stem, found) in enumerate(self.chapters, 1):
-            done = sum(state == "passed" for _, state in found)
-            full = round(BAR * done / max(len(found), 1))  # a chapter that is being written has none
-            bar = "█" * full + "░" * (BAR - full)
-            skipped = sum(state == SKIPPED for _, state in found)
-            lines.append(
-                f"{number:02} {stem:12} {bar} {done} of {len(found)}" + (f", {skipped} skipped" if skipped else "")
-            )
-        return "\n".join([*lines, self._next_line])
-
-    @property
-    def _next_line(self) -> str:
-        name = self.next_exercise
-        if name is None:
-            return "All exercises passed."
-        return f"Next: {name}, in chapter {exercises.chapter_of(name)} ({effort(name)})."
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text(str(self))
-
-    def _repr_html_(self) -> str:
-        rows = []
-        current = exercises.chapter_of(self.next_exercise) if self.next_exercise else ""
-        for number, (stem, found) in enumerate(self.chapters, 1):
-            done = sum(state == "passed" for _, state in found)
-            title = f"{number:02} {places.chapter_title(stem)}"
-            items = "".join(
-                f'<li>{sign(state)} <a href="{escape(places.cell_link(name))}"><code>{escape(name)}</code></a> '
-                f"{escape(state_in_words(state))} · {escape(effort(name))}</li>"
-                for name, state in found
-            )
-            rows.append(
-                f'<details{" open" if stem == current else ""} style="margin:.2em 0">'
-                f'<summary style="cursor:pointer"><span style="display:inline-block;width:22em">{escape(title)}</span> '
-                f'<progress max="{len(found)}" value="{done}" aria-label="{escape(title)}"></progress> '
-                f'{done} of {len(found)}</summary><ul style="list-style:none;margin:.2em 0 .6em">{items}</ul></details>'
-            )
-        name = self.next_exercise
-        link = f' <a href="{escape(places.cell_link(name))}">Go there.</a>' if name else ""
-        return f'<div class="qkv-status">{"".join(rows)}<p>{escape(self._next_line)}{link}</p></div>'
-
-
-def sign(state: str) -> str:
-    signs: Mapping[Any, str] = {**SIGNS, SKIPPED: "↷"}
-    return signs.get(state, "?")
-
-
-def state_in_words(state: str) -> str:
-    words: Mapping[Any, str] = {**IN_WORDS, SKIPPED: "skipped: ours for now"}
-    return words.get(state, state)
-
-
-def effort(name: str) -> str:
-    """`about 15 minutes, ●●○`."""
-    return exercises.get(name).effort
-
-
-def status_text() -> str:
-    return str(Status.now())

@@ -22,7 +22,9 @@ CONTRACT = {
     "check": set(),
     "status": set(),
     "hint": set(),
+    "stub": {"--out"},
     "watch": set(),
+    "review": set(),
     "update": {"--no-pull"},
     "hand-in": {"--out"},
     "grade": {

@@ -40,10 +40,14 @@ def test_every_save_is_checked_and_only_news_are_said(tmp_path: Path, monkeypatc
     assert watch_file(path, said.append, lambda seconds: next(going)) == 0
     assert [line.split(" (")[0].split("  ")[-1] for line in said] == [
         "softmax: not yet",
+        "Next in this file: 1.1 softmax",
         "1 not yet. Waiting for the next save; Ctrl-C ends.",
         "softmax: passed",
+        "All exercises of this file pass. Next: similarity_scores; `qkv stub 01` writes the stubs of its chapter.",
         "1 passed. Waiting for the next save; Ctrl-C ends.",
         "softmax: stopped",
+        "Next in this file: 1.1 softmax",
         "1 stopped. Waiting for the next save; Ctrl-C ends.",
     ]
-    assert "syntax error" in said[4]
+    assert "qkv hint softmax" in said[0], "a command, where there is no cell for a call"
+    assert "syntax error" in said[6]

@@ -26,6 +26,7 @@ from qkv.commands.cli import main
 from qkv.commands.hand_in import write_hand_in as hand_in_files
 from qkv.model.capstone import TinyGPT
 from qkv.notebook import checking, progress, skipping
+from qkv.notebook.status import Status
 
 ANSWERS = Path(__file__).parents[3] / "answers"
 (RIGHT,) = sample_weights(ANSWERS, "tiny_gpt", "right")
@@ -71,7 +72,7 @@ def test_a_model_is_not_what_check_takes() -> None:
 def test_progress_hints_skip_and_reset_know_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QKV_PROGRESS", str(folder / "progress.json"))
     assert "skipped" in skipping.skip("tiny_gpt")
-    assert dict(dict(progress.Status.now().chapters)["capstone"])["tiny_gpt"] == "skipped"
+    assert dict(dict(Status.now().chapters)["capstone"])["tiny_gpt"] == "skipped"
     shutil.copy(WRONG["no_memory-one_layer"], NAME)
     assert checking.check("tiny_gpt").misconceptions == ("no_memory",)
     assert progress.load_progress()["mistakes"]["tiny_gpt"] == ["no_memory"]

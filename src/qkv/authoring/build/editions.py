@@ -12,14 +12,13 @@ from qkv.authoring.build.chapter import Code, Ids, Part, Prose, Task
 from qkv.authoring.build.own_parts import built_before, with_own_parts
 from qkv.authoring.build.to_markdown import Plain, anchors
 from qkv.course import Chapter, Course
+from qkv.notebook.predictions import PREDICTION
 
 # No version, path or time: a generated file depends on its sources alone.
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python", "pygments_lexer": "ipython3"},
 }
-
-PREDICTION = "My prediction: "  # a raw cell: one click, and one can write; it is never run
 
 
 def student_edition(course: Course, chapter: Chapter, parts: list[Part]) -> nbformat.NotebookNode:
