@@ -42,9 +42,11 @@ RULES = {
     "qkv.authoring": Rule(
         ours=("qkv.authoring", "qkv.course", "qkv.exercises", "qkv.assignments", "qkv.notebook", "proctor"), others=None
     ),
+    "qkv.routes": Rule(ours=("qkv.course", "qkv.exercises")),
     "qkv.notebook": Rule(
         ours=(
             "qkv.notebook",
+            "qkv.routes",
             "qkv.course",
             "qkv.exercises",
             "qkv.assignments",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from qkv import course
+from qkv import course, routes
 
 NAME = "welcome.md"
 
@@ -38,6 +38,10 @@ exercise there has a link to its cell here; the first cell of a notebook, once i
 [The guide for students]({book}book/guides/students.html) says what a card means, and what to do when something goes
 wrong.
 
+## Three ways through
+
+{routes}
+
 ## The chapters
 
 | | | minutes |
@@ -55,7 +59,13 @@ def welcome_text(book: str) -> str:
     entries = course.entries()
     rows = [f"| {e.number} | [{e.title}]({notebook_link(e)}) | {e.minutes} |" for e in entries]
     first = entries[0]
-    return TEXT.format(first=first, first_notebook=notebook_link(first), book=book, chapters="\n".join(rows))
+    return TEXT.format(
+        first=first,
+        first_notebook=notebook_link(first),
+        book=book,
+        routes=routes.as_markdown("", ".ipynb"),
+        chapters="\n".join(rows),
+    )
 
 
 def write_welcome(notebooks: Path, book: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from proctor.examining.result import IN_WORDS
 from proctor.report.notebook import SIGNS, prose
-from qkv import exercises
+from qkv import exercises, routes
 from qkv.notebook import places, review
 from qkv.notebook.predictions import count_predictions
 from qkv.notebook.progress import SKIPPED, load_progress
@@ -80,7 +80,11 @@ class Status:
     @property
     def _also(self) -> list[str]:
         """What is due to be written again, and how many predictions were written down."""
+        states = {name: state for _, found in self.chapters for name, state in found}
+        passed = sum(states.get(name) == "passed" for name in routes.GPT.exercises)
         lines = []
+        if passed < len(routes.GPT.exercises):
+            lines.append(f"{routes.GPT.name}: {passed} of {len(routes.GPT.exercises)} exercises.")
         if self.due:
             again = "exercise" if len(self.due) == 1 else "exercises"
             lines.append(f"Due to be written again, from the empty stub: {len(self.due)} {again} (`qkv review`).")

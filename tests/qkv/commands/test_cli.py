@@ -21,7 +21,7 @@ CONTRACT = {
     "start": {"--no-browser", "--port"},
     "check": set(),
     "status": set(),
-    "hint": set(),
+    "hint": {"--more"},
     "stub": {"--out"},
     "watch": set(),
     "review": set(),
@@ -380,7 +380,7 @@ def test_hints_come_gentlest_first(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_status_names_the_next_exercise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QKV_PROGRESS", str(tmp_path / "progress.json"))
-    assert "Next: softmax" in run("status").output
+    assert "Next: 1.1 softmax, in Queries, keys, values (about" in run("status").output
 
 
 def test_doctor_says_what_is_there() -> None:

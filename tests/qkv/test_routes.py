@@ -1,0 +1,43 @@
+"""Routes: what they name exists, in order, and pages show what is computed here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from qkv import course, exercises, routes
+from qkv.commands.welcome import welcome_text
+from qkv.notebook.status import Status
+
+
+@pytest.mark.parametrize("route", routes.routes(), ids=lambda route: route.name)
+def test_a_route_names_what_there_is_in_the_course_s_order(route: routes.Route) -> None:
+    assert len(route.stops()) == len(route.parts)
+    numbers = [stop.entry.number for stop in route.stops()]
+    assert numbers == sorted(set(numbers))
+    for stop in route.stops():
+        there = exercises.names_of(stop.entry.stem)
+        assert [name for name in there if name in stop.exercises] == stop.exercises
+
+
+def test_the_whole_takes_what_the_chapters_say() -> None:
+    assert routes.whole().minutes == sum(entry.minutes for entry in course.entries())
+    assert routes.whole().exercises == exercises.names()
+
+
+def test_ten_hours_to_a_gpt_are_ten_hours() -> None:
+    assert routes.GPT.hours == "about 10 hours"
+    assert routes.GPT.exercises[-1] == exercises.names_of("capstone")[-1]
+
+
+def test_the_first_page_and_the_welcome_show_them(root: Path) -> None:
+    assert routes.as_markdown("chapters/", ".md") in (root / "book" / "index.md").read_text("utf-8")
+    assert routes.as_markdown("", ".ipynb") in welcome_text("http://127.0.0.1:8100/")
+
+
+def test_status_says_how_far_it_is_to_a_gpt() -> None:
+    states = tuple((stem, tuple((n, "not_started") for n in exercises.names_of(stem))) for stem in exercises.CHAPTERS)
+    assert f"{routes.GPT.name}: 0 of {len(routes.GPT.exercises)} exercises." in str(Status(states))
+    done = tuple((stem, tuple((name, "passed") for name, _ in found)) for stem, found in states)
+    assert routes.GPT.name not in str(Status(done))
