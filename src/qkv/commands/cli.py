@@ -379,7 +379,8 @@ def new_chapter(stem: str, title: str) -> None:
 @click.option("--jobs", type=click.IntRange(min=1), help="Workers; as many as there are cores unless said.")
 @click.option("--changed", is_flag=True, help="Those that changed since main.")
 @click.option("--turn", is_flag=True, help="A quarter, on each day another; all with QKV_ALL=1 in the environment.")
-def lint(names: tuple[str, ...], salts: int, jobs: int | None, changed: bool, turn: bool) -> None:
+@click.option("--alone", is_flag=True, help="List the mistakes that no second spelling equals.")
+def lint(names: tuple[str, ...], salts: int, jobs: int | None, changed: bool, turn: bool, alone: bool) -> None:
     """Prove the exercises: all of them, or those that are named, that changed, or whose turn it is."""
     from qkv import exercises
     from qkv.authoring.write.lint import run_lint
@@ -395,7 +396,7 @@ def lint(names: tuple[str, ...], salts: int, jobs: int | None, changed: bool, tu
         if not chosen:
             print("No exercise changed since main: nothing to prove.")
             return
-    sys.exit(run_lint(list(dict.fromkeys(chosen)), salts, jobs))
+    sys.exit(run_lint(list(dict.fromkeys(chosen)), salts, jobs, alone))
 
 
 @main.command()

@@ -3,7 +3,7 @@
 The stub is "not started"; under twenty salts the reference and every right sample answer pass, each misconception fails
 clearly and is diagnosed as itself, every wrong sample answer fails with always the same diagnosis; a table of the
 answers to one salt earns nothing under another; hints, docstrings and sections are there; and small damage to the
-reference is noticed by some probe.
+reference is noticed by some probe. Each mistake is held against a second spelling of itself (`second_spelling`).
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ from qkv.authoring.build.chapter import Task, read_chapter
 from qkv.authoring.build.definitions import definition
 from qkv.authoring.write.new import MARK
 from qkv.authoring.write.sample_answers import SampleAnswer, sample_answers, sample_weights
+from qkv.authoring.write.second_spelling import second_spellings, visible
 from qkv.course import AuthoringError, Chapter, Course
 from qkv.notebook.checking import live_marker
 
@@ -61,6 +62,8 @@ class Finding:
     misconceptions: int  # number of named mistakes
     pairs: int = 0  # number of pairs that can be made together
     survey: Survey | None = None  # mutants; None if they were not run
+    visible: int = 0  # number of mistakes that show in values
+    alone: list[str] = field(default_factory=list)  # those of them that no second spelling equals
     complaints: list[str] = field(default_factory=list)  # one sentence each
 
     def row(self) -> str:
@@ -68,15 +71,22 @@ class Finding:
         counts = f"{found.noticed}/{found.noticed + len(found.missed)} {found.share:6.1%}" if found else "not run"
         equal = f" +{found.accepted} equal" if found and found.accepted else ""
         verdict = "ok" if not self.complaints else f"{len(self.complaints)} to mend"
-        sizes = f"{self.probes:6} {self.misconceptions:14} {self.pairs:5}"
+        twice = f"{self.visible - len(self.alone)}/{self.visible}" if self.visible else "-"
+        sizes = f"{self.probes:6} {self.misconceptions:14} {twice:>7} {self.pairs:5}"
         return f"{self.exercise:32} {sizes}   {counts:16}{equal:10} {verdict}"
 
 
-HEADER = f"{'exercise':32} {'probes':>6} {'misconceptions':>14} {'pairs':>5}   {'mutants noticed':26} verdict"
+HEADER = (
+    f"{'exercise':32} {'probes':>6} {'misconceptions':>14} {'twice':>7} {'pairs':>5}   {'mutants noticed':26} verdict"
+)
 
 
-def run_lint(names: list[str] | None = None, salts: int = SALTS, jobs: int | None = None) -> int:
-    """Lint the named exercises or chapters, or all; print a table. Returns 0 if there are no complaints."""
+def run_lint(names: list[str] | None = None, salts: int = SALTS, jobs: int | None = None, alone: bool = False) -> int:
+    """Lint the named exercises or chapters, or all; print a table. Returns 0 if there are no complaints.
+
+    Args:
+        alone: also list the mistakes that no second spelling equals.
+    """
     chosen = [found for name in names for found in expand(name)] if names else exercises.names()
     workers = min(jobs or os.cpu_count() or 1, len(chosen) or 1)  # a new chapter has no exercise yet
     context = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork
@@ -97,6 +107,10 @@ def run_lint(names: list[str] | None = None, salts: int = SALTS, jobs: int | Non
     bad = sum(bool(f.complaints) for f in findings)
     print(f"{len(findings) - bad} of {len(findings)} exercises are in order.")
     print("\n".join(said))
+    seen, lonely = sum(f.visible for f in findings), sum(len(f.alone) for f in findings)
+    print(f"{seen - lonely} of {seen} mistakes that show in values are proved twice; --alone lists the others.")
+    for finding in findings if alone else ():
+        print(*(f"{finding.exercise}: {name} equals no second spelling" for name in finding.alone), sep="\n")
     return 1 if bad or stale else 0
 
 
@@ -166,6 +180,11 @@ def lint(exercise: Exercise, salts: int = SALTS, answers: Path | None = None) ->
     if salts > 1:
         finding.complaints += table_of_constants(exercise, *examiners[:2])
     examiner = examiners[0]
+    spelled = second_spellings(
+        examiner, [a for a in sample_answers(answers or Course.here().root / "answers") if a.exercise == exercise.name]
+    )
+    seen = [mistake.name for mistake in visible(examiner)]
+    finding.visible, finding.alone = len(seen), [name for name in seen if name not in spelled]
     finding.pairs = sum(exercise.both(a, b) is not None for a, b in combinations(exercise.misconceptions.values(), 2))
     finding.survey = survey(exercise, examiner)
     finding.complaints += [f"declared equivalent, but noticed or gone: {m}" for m in finding.survey.stale]
