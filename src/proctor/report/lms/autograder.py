@@ -12,6 +12,7 @@ from pathlib import Path
 from string import Template
 
 STAMP = (2000, 1, 1, 0, 0, 0)  # the same content gives the same file
+LEFT_OUT = {"__pycache__", "edition"}  # the second: pages and notebooks, which an installed program may carry
 
 SETUP = Template("""\
 #!/usr/bin/env bash
@@ -77,8 +78,11 @@ def autograder(program: str, exercises: Sequence[str]) -> bytes:
 def requirements(program: str) -> Iterator[str]:
     """The program's dependencies without its extras, pinned to the versions installed here."""
     lines = [line for name in packages_distributions().get(program, ()) for line in requires(name) or ()]
-    needed = [re.match(r"[\w.-]+", line) for line in lines if "extra ==" not in line]
-    for name in dict.fromkeys(found[0] for found in needed if found):
+    named = [(found[0], "extra ==" in line) for line in lines if (found := re.match(r"[\w.-]+", line))]
+    optional = {
+        name for name, of_extra in named if of_extra
+    }  # a wheel for learners needs some extras: a grader does not
+    for name in dict.fromkeys(name for name, _ in named if name not in optional):
         try:
             yield f"{name}=={version(name).split('+')[0]}"
         except PackageNotFoundError:
@@ -89,7 +93,7 @@ def files_of(package: str) -> Iterator[tuple[str, Path]]:
     spec = importlib.util.find_spec(package)
     home = Path(next(iter(spec.submodule_search_locations or ()))) if spec else Path()
     for path in sorted(home.rglob("*")):
-        if path.is_file() and "__pycache__" not in path.parts:
+        if path.is_file() and LEFT_OUT.isdisjoint(path.relative_to(home).parts):
             yield f"{package}/{path.relative_to(home).as_posix()}", path
 
 

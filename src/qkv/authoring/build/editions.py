@@ -20,6 +20,16 @@ METADATA = {
     "language_info": {"name": "python", "pygments_lexer": "ipython3"},
 }
 
+# Silent where the course is installed. A magic would do the same, but not when the cell is read as Python.
+INSTALL = """\
+# On Colab, Kaggle or Binder this installs the course; where it is installed, it does nothing.
+import importlib.util
+import subprocess
+import sys
+
+if importlib.util.find_spec("qkv") is None:
+    subprocess.run([sys.executable, "-m", "pip", "install", "-q", "qkv-course"], check=True)"""
+
 
 def student_edition(course: Course, chapter: Chapter, parts: list[Part]) -> nbformat.NotebookNode:
     """Stubs where exercises are, the student's own parts where earlier chapters built them, room for predictions, and
@@ -51,6 +61,8 @@ def _edition(course: Course, chapter: Chapter, parts: list[Part], solved: bool) 
             if not solved and part.predictions:
                 cells.append(new_raw_cell(PREDICTION, id=ids.of("\n".join(part.predictions))))
         elif isinstance(part, Code):
+            if not solved and "setup" in part.tags:
+                cells.append(new_code_cell(INSTALL, id=ids.named("install"), metadata=_metadata(("hide-input",))))
             metadata = _metadata(part.tags)
             if solved and (asserts := {claim.id: list(claim.asserted) for claim in part.claims if claim.asserted}):
                 metadata["asserts"] = asserts  # for nbval, on whatever machine it runs
