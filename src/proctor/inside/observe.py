@@ -22,6 +22,7 @@ import torch
 from torch import Tensor
 
 from proctor.inside.inputs import UnknownDraw
+from proctor.inside.quote import short
 
 LARGEST = 64 * 2**20  # bytes of one observed tensor: far above any probe, far below a memory bomb
 A_RETURN_MISSING = " Is a `return` missing?"
@@ -199,8 +200,9 @@ def describe_exception(
     where = returned = ""
     if frames:
         frame = frames[-1]
-        line = (frame.line or linecache.getline(frame.filename, frame.lineno or 0)).strip()
-        where = f"{place(frame.filename)}line {frame.lineno}" + (f": `{line[:120]}`" if line else "")
+        whole = linecache.getline(frame.filename, frame.lineno or 0)
+        line = short(frame.line or whole, 120, culprit(whole, frame))
+        where = f"{place(frame.filename)}line {frame.lineno}" + (f": `{line}`" if line else "")
     elif probe is not None:
         returned = last_return(probe, implementation)
     try:
@@ -208,6 +210,13 @@ def describe_exception(
     except Exception:  # an exception class of the student's may fail at this too
         message = ""
     return Raised(type(error).__name__, message[:600], where, returned)
+
+
+def culprit(line: str, frame: traceback.FrameSummary) -> str:
+    """The piece of a line that raised; empty if Python does not know."""
+    if frame.colno is None or frame.end_colno is None or frame.lineno != frame.end_lineno:
+        return ""
+    return line.encode()[frame.colno : frame.end_colno].decode(errors="ignore")
 
 
 def is_students(filename: str) -> bool:

@@ -37,9 +37,9 @@ class EditableCell:
     def line(self, number: int) -> str:
         return f"line {number}{self.elsewhere}"
 
-    def code(self, number: int) -> str:
+    def code(self, number: int, point: str = "") -> str:
         lines = self.source.split("\n")
-        return words.short(lines[number - 1]) if 0 < number <= len(lines) else ""
+        return words.short(lines[number - 1], point=point) if 0 < number <= len(lines) else ""
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ def with_repair(result: Result, texts: Mapping[str, EditableCell], found: Repair
     text = texts[label]
     if len(edits) == 1:
         sentence = words.one_change(
-            text.line(first.line), text.code(first.line), first.kind, result.probes, found.agree
+            text.line(first.line), text.code(first.line, first.old), first.kind, result.probes, found.agree
         )
     else:
         places = [(texts[where].line(edit.line), edit.kind) for where, edit in edits]

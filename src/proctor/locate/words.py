@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from proctor.inside.quote import short as short
+
 
 @dataclass(frozen=True)
 class Kind:
@@ -108,9 +110,3 @@ TRACE_STEPS = (
     "What it is computed from agrees with our solution, so the step itself is what differs.",
     "Print this value and its shape for an input of your own that is so small that you can compute it by hand.",
 )
-
-
-def short(code: str, most: int = 80) -> str:
-    """Code on one line."""
-    code = " ".join(code.split())
-    return code if len(code) <= most else code[: most - 1].rstrip() + "…"
