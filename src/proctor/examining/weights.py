@@ -40,6 +40,7 @@ class Measure:
     at_most: float = math.inf  # upper bound
     at_least: float = -math.inf  # lower bound
     scale: tuple[tuple[str, float], ...] = ()  # numbers to compare it with, in words, the best one first
+    means: tuple[tuple[float, str], ...] = ()  # from a value on, what it means; the largest first
 
     def passes(self, value: float) -> bool:
         """Is the value within the bounds? NaN never is."""
@@ -48,6 +49,10 @@ class Measure:
     @property
     def bar(self) -> float:
         return self.at_most if math.isfinite(self.at_most) else self.at_least
+
+    def meaning(self, value: float) -> str:
+        """What a value that does not pass means; empty if nothing is known of it."""
+        return next((words for least, words in self.means if value >= least), "") if not self.passes(value) else ""
 
     def sentence(self, value: float) -> str:
         side = "at most" if math.isfinite(self.at_most) else "at least"
@@ -232,7 +237,9 @@ class WeightsJudge:
         )
         if passed == len(measures):
             return result
-        result = replace(result, state="not_yet", explanations=(UNNAMED,), next_step=self.next_step, help="shown")
+        meanings = [words for m in measures if (words := m.meaning(look.numbers[m.name]))]
+        said = (Explanation(meanings[0]),) if meanings else (UNNAMED,)
+        result = replace(result, state="not_yet", explanations=said, next_step=self.next_step, help="shown")
         if mistake is None:
             return result
         return replace(result, misconceptions=(mistake.name,), explanations=(mistake.explanation,), help="named")
@@ -247,7 +254,8 @@ class WeightsJudge:
     def refused(self, sentence: str, mistake: str = "") -> Result:
         """The result of an unacceptable file."""
         name, count = self.exercise.name, len(self.exercise.measures)
-        why = Explanation(f"{self.exercise.file}: {sentence}", REASONS.get(mistake, ""))
+        begins = sentence.startswith(self.exercise.file)
+        why = Explanation(sentence if begins else f"{self.exercise.file}: {sentence}", REASONS.get(mistake, ""))
         return Result(
             name,
             "not_yet" if mistake else "stopped",

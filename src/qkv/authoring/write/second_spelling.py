@@ -24,7 +24,7 @@ from typing import Any
 from proctor.examining.compare import ComparableObservation
 from proctor.examining.diagnose import Examiner
 from proctor.examining.exercise import Exercise, Misconception
-from proctor.examining.mutate import bare
+from proctor.examining.mutate import bare, mutants
 from proctor.inside.inputs import Replay, drawing
 from proctor.inside.observe import Observation, fresh_state, observe
 from proctor.inside.rlimits import memory_limit
@@ -34,7 +34,7 @@ from proctor.locate.source import EditableDefinition, applied, parameters
 from qkv.authoring.write.sample_answers import SampleAnswer
 
 MEMORY = 512  # megabytes more than there are: an edit may ask for a huge tensor
-MOST = 600  # spellings that are tried: the reference's own edits, then answers, then edits of right answers
+MOST = 1500  # spellings that are tried: answers, then edits of the reference, then edits of right answers
 SECONDS = 0.5  # of processor time for one spelling under one probe: an edit may never end
 VALUES = ("-1", "-2", "0", "1", "True", "False", "None")  # that somebody writes who does not look at an argument
 Spelling = tuple[str, Callable[[], Any]]  # in words, and what makes the implementation
@@ -79,10 +79,12 @@ def visible(examiner: Examiner) -> list[Misconception]:
 def spellings(exercise: Exercise, answers: Sequence[SampleAnswer]) -> Iterator[Spelling]:
     """Wrong code that the author of the mistakes did not write."""
     module = sys.modules[exercise.reference.__module__]
-    yield from edited(bare_text(exercise.reference), lambda: dict(vars(module)), exercise.name, "the reference")
     for answer in answers:
         if answer.kind == "wrong":
             yield str(answer), partial(getattr, answer, "implementation")
+    for mutant in mutants(exercise.reference):
+        yield f"the reference, {mutant.damage}", partial(getattr, mutant, "implementation")
+    yield from edited(bare_text(exercise.reference), lambda: dict(vars(module)), exercise.name, "the reference")
     for answer in answers:
         if answer.kind == "right":
             run = partial(runpy.run_path, str(answer.path))

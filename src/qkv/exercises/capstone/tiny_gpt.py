@@ -197,6 +197,15 @@ def reading(look: Look) -> Tensor:
     ".3f",
     at_most=BAR,
     scale=(("floor", FLOOR), ("which words occurred", WORDS_ALONE), ("no memory", NOTHING)),
+    means=(
+        (NOTHING, "The loss is no better than that of a model without memory: attention does nothing for it."),
+        (
+            WORDS_ALONE,
+            "The loss lies between that of a model without memory and that of one which knows what words occurred: "
+            "attention looks back, but does not find what belongs together.",
+        ),
+        (BAR, "The model knows which words occurred, and a part of what belongs together: it is on the way."),
+    ),
 )
 def loss(look: Look) -> float:
     return mean_loss(look.once(reading), look.data.read[:, 1:])

@@ -33,7 +33,7 @@ exercise = Exercise(
 def chained(a: int, b: int, c: int, d: int) -> list[Pair]:
     """Merges of four bytes that get into each other's way, and build on each other."""
     first = [(a, b), (b, c), (256, c), (d, d), (257, d), (a, 259), (258, 256), (260, a), (259, 259), (262, 258)]
-    return [*first, (c, a)]  # and no (b, 266): where b stands before ca, bc was made before, so no training gives it
+    return [*first, (c, a), (c, 256)]  # such as training gives: no (b, 266), since bc is made before ca
 
 
 def drawn_text(length: int, alphabet: str, seed: str) -> str:
@@ -42,10 +42,11 @@ def drawn_text(length: int, alphabet: str, seed: str) -> str:
 
 @exercise.probe
 def four_letters(encode_bpe: Any) -> Seen:
-    """a text of four different letters, and eleven merges"""
+    """a text of four different letters, and twelve merges"""
     alphabet = letters(4, "which four")
     a, b, c, d = list(alphabet)
-    text = drawn_text(90, alphabet, "text") + d + b + c + a + d  # ca is a pair, too, but bc comes first
+    text = drawn_text(90, alphabet, "text") + d + b + c + a + d + c + a + b + c
+    # at its end: c, abc by rank; cab, c by length; ca, bc from the left
     return {"ids": encode_bpe(text, chained(*alphabet.encode()))}
 
 

@@ -67,8 +67,8 @@ def test_an_edit_of_right_code_is_a_second_spelling_and_what_has_none_stands_alo
     assert [m.name for m in visible(examiner)] == ["subtracted", "slope_unread", "nobodys"]
     found = second_spellings(examiner, [])
     assert found == {
-        "subtracted": "the reference, 'x * slope + offset' as '(x * slope - offset)'",
-        "slope_unread": "the reference, slope always 1",
+        "subtracted": "the reference, return x * slope + offset  ->  return x * slope - offset",
+        "slope_unread": "the reference, return x * slope + offset  ->  return x + offset",
     }
 
 
