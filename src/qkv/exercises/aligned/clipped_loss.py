@@ -594,5 +594,40 @@ def ratio_held(
     )
 
 
+@exercise.misconception
+def old_and_reference_exchanged(
+    new: Tensor,
+    old: Tensor,
+    reference: Tensor,
+    advantages: Tensor,
+    answer: Tensor,
+    clip: float = 0.2,
+    kl: float = 0.0,
+) -> Tensor:
+    """You have exchanged old and reference.
+
+    The ratio compares with the model that *wrote* the answers, a few steps ago; the penalty with the one that all of
+    this training started from.
+    """
+    return clipped_loss(new, reference, old, advantages, answer, clip, kl)
+
+
+@exercise.misconception
+def penalty_against_old(
+    new: Tensor,
+    old: Tensor,
+    reference: Tensor,
+    advantages: Tensor,
+    answer: Tensor,
+    clip: float = 0.2,
+    kl: float = 0.0,
+) -> Tensor:
+    """Your penalty is for leaving `old`, the model that wrote the answers.
+
+    That one moves along with every batch, and holds nothing back. The penalty is for leaving the reference.
+    """
+    return clipped_loss(new, old, old, advantages, answer, clip, kl)
+
+
 ignores(exercise, "clip")
 ignores(exercise, "kl")

@@ -66,9 +66,10 @@ def nothing_said_of_beta(dpo_loss: Any) -> Seen:
 @exercise.probe
 def beta_by_name(dpo_loss: Any) -> Seen:
     """one pair; a beta above 1, by name"""
-    names = "chosen", "rejected", "reference_chosen", "reference_rejected"
-    given = dict(zip(names, log_probabilities(1, "one"), strict=True))
-    return {"loss": dpo_loss(**given, beta=number(1.5, 3.0, seed="large beta"))}
+    chosen, rejected, _, _ = log_probabilities(1, "one")
+    gains = uniform(2, seed="gains of one", low=-0.6, high=0.6)  # a loss near 0 would have few digits of its own
+    given = {"reference_chosen": chosen - gains[0], "reference_rejected": rejected - gains[1]}
+    return {"loss": dpo_loss(chosen=chosen, rejected=rejected, **given, beta=number(1.5, 3.0, seed="large beta"))}
 
 
 @exercise.probe

@@ -181,6 +181,7 @@ def tied_by_weight(majority_vote: Any) -> Seen:
         winner(majority_vote, "the answer", votes, weights)
         | winner(majority_vote, "of a late one it", [a, b, b, a], [share, 2 * share, share, 2 * share])
         | winner(majority_vote, "of an early one it", [a, a, b], [share, share, 2 * share])
+        | winner(majority_vote, "of a heavy one it", [a, None, b, b], [2 * share, 0.0, share, share])
     )
 
 
