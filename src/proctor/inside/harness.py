@@ -79,7 +79,7 @@ def pack_job(job: Job, draws: Draws | None = None) -> bytes:
         "stand_ins": dict(job.stand_ins),
         "exercises": {name: list(probes) for name, probes in job.exercises.items()},
         "forbid": {name: [family.to_json() for family in families] for name, families in job.forbid.items()},
-        "versions": {name: [v.exercise, dict(v.cells), v.watched] for name, v in job.versions.items()},
+        "versions": {name: [v.exercise, dict(v.cells), v.watched, v.put] for name, v in job.versions.items()},
         "draws": None if draws is None else names,
     }
     return protocol.encode(tensors, note)

@@ -1,7 +1,9 @@
-"""A recorder for the values of an answer's expressions: the first few of each, in the order of evaluation."""
+"""A recorder for the values of an answer's expressions: the first few of each, in the order of evaluation. It can also
+put other values in the place of some: what would follow if this expression were right?"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -23,10 +25,13 @@ class Recorder:
     Args:
         times: how often each expression is noted.
         most: how many values are, in all.
+        put: expression -> what takes the place of its value, each time that it is evaluated; None leaves it.
     """
 
-    def __init__(self, times: int = TIMES, most: int = MOST_VALUES) -> None:
-        self.times, self.most = times, most
+    def __init__(
+        self, times: int = TIMES, most: int = MOST_VALUES, put: Mapping[int, Sequence[Tensor | None]] | None = None
+    ) -> None:
+        self.times, self.most, self.put = times, most, dict(put or {})
         self.clear()
 
     def clear(self) -> None:
@@ -36,10 +41,17 @@ class Recorder:
         self._alive: list[Any] = []  # objects, so that no other gets their identity
         self._made: dict[int, int] = {}
         self._times: dict[int, int] = {}
+        self.counts: dict[int, int] = {}  # how often each expression was evaluated
         self.left_out = False  # some that could have been noted were not: there were too many
 
     def see(self, number: int, value: Any) -> Any:
-        """Record a value, and return it."""
+        """Record a value, and return it, or what is put in its place."""
+        count = self.counts.get(number, 0)
+        self.counts[number] = count + 1
+        if number in self.put:
+            others = self.put[number]
+            other = others[count] if count < len(others) else None
+            value = value if other is None else in_place_of(value, other)
         time = self._times.get(number, 0)
         if time >= self.times or len(self.order) >= self.most:
             self.left_out = True
@@ -55,9 +67,28 @@ class Recorder:
         return value
 
     def observation(self) -> Observation:
-        """All recorded values and their order, as an observation."""
+        """All recorded values, their order, and how often each expression was evaluated, as an observation."""
         order = torch.tensor(self.order, dtype=torch.int64).reshape(-1, 4)
-        return Observation({"order": order, **self.values})
+        counts = torch.tensor(sorted(self.counts.items()), dtype=torch.int64).reshape(-1, 2)
+        return Observation({"order": order, "counts": counts, **self.values})
+
+
+def in_place_of(value: Any, other: Tensor) -> Any:
+    """Another value as it can stand where this one stood: a number for a number, a list for a list, and for a tensor
+    one of its dtype and device, in its shape if that has as many entries, with its gradient."""
+    if isinstance(value, Tensor):
+        other = other.to(value.device, value.dtype)
+        if other.numel() == value.numel() and torch.broadcast_shapes(other.shape, value.shape) in (
+            other.shape,
+            value.shape,
+        ):
+            other = other.reshape(value.shape)
+        if not (value.requires_grad and value.shape == other.shape and bool(value.isfinite().all())):
+            return other.clone()
+        return value + (other - value).detach()
+    if isinstance(value, bool | int | float) and other.numel() == 1:
+        return type(value)(other.item())
+    return other.tolist() if isinstance(value, list) else value
 
 
 def is_plain(value: Any) -> bool:

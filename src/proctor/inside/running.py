@@ -41,6 +41,7 @@ from proctor.inside.time_limit import TimeLimit, time_limit
 NAMESPACE = "submission"  # not "__main__": what a script does when it is run is not part of what it defines
 EDIT_TIME_LIMIT = 0.5  # seconds of processor time for an edited answer under one probe: it may be an endless loop
 OUT_OF_MEMORY = ("can't allocate memory", "std::bad_alloc", "not enough memory")  # as torch says it
+RIGHT_VALUES = "right values"  # the name of their table beside those of the exercises' inputs
 Probes = Mapping[str, Mapping[str, Callable[..., Any]]]  # exercise -> probe -> function
 Draws = Mapping[str, Mapping[str, Tensor]]  # exercise -> key -> input
 
@@ -61,11 +62,14 @@ class Version:
         exercise: what it answers.
         cells: label -> the text that is run instead.
         watched: observe the values of its expressions (`proctor.locate.trace`) instead of its results.
+        put: probe -> number of an expression -> keys in the table `RIGHT_VALUES` of the inputs: the values that take
+            its place (`proctor.locate.proof`); an empty key leaves it.
     """
 
     exercise: str
     cells: Mapping[str, str]
     watched: bool = False
+    put: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -196,12 +200,16 @@ def run_versions(
             for key, version in job.versions.items():
                 if version.exercise != exercise:
                     continue
-                recorder = Recorder()
+                recorder = Recorder() if version.watched else Recorder(most=0)
                 refresh_state()
                 implementation = edited_answer(job.cells, version, names, recorder)
                 for probe in job.exercises[key]:
                     begin(key, probe)
                     recorder.clear()
+                    recorder.put = {
+                        int(number): [draws.get(RIGHT_VALUES, {}).get(key) for key in keys]
+                        for number, keys in version.put.get(probe, {}).items()
+                    }
                     seen = run_probe_briefly(probes[exercise][probe], implementation, interruptible)
                     seen = recorder.observation() if version.watched else seen
                     called = blocker.pop_calls()

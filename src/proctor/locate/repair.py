@@ -85,7 +85,11 @@ class Budget:
 
     @property
     def left(self) -> bool:
-        return self.tried < self.candidates and self.used < self.seconds and monotonic() < self.ends
+        return self.tried < self.candidates and self.time_left
+
+    @property
+    def time_left(self) -> bool:
+        return self.used < self.seconds and monotonic() < self.ends
 
     def take(self, batch: Sequence[Candidate]) -> Sequence[Candidate]:
         """The part of a batch that the budget still allows."""

@@ -25,7 +25,7 @@ from proctor.examining.diagnose import Examiner
 from proctor.inside.inputs import Replay, drawing
 from proctor.inside.observe import Observation, fresh_state, observe
 from proctor.inside.recorder import MOST_VALUES, SEE, Recorder
-from proctor.locate.source import EditableDefinition
+from proctor.locate.source import EditableDefinition, assigned_in
 
 CLOSE, VERY_CLOSE = 2e-5, 1e-6  # of each number, and of the largest magnitude
 MOST_SLICES = 64  # of a tensor: what a loop computes one after the other
@@ -80,17 +80,19 @@ class _Instrument(ast.NodeTransformer):
         self.definition, self.label, self.spots = definition, label, spots
         self.wanted = {id(place.node) for place in definition.places()}
         self.functions: list[str] = []
+        self.scopes: list[set[str]] = []  # the names that are a function's own
         self.below: list[list[int]] = [[]]
-        self.returns = ""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         self.functions.append(node.name)
+        self.scopes.append({name for name, _ in assigned_in(node)})
         body: list[ast.stmt] = []
         for statement in node.body:
             found = self.visit(statement)
             body += found if isinstance(found, list) else [found]
         node.body = body
         self.functions.pop()
+        self.scopes.pop()
         return node
 
     def visit_Return(self, node: ast.Return) -> ast.AST:
@@ -153,7 +155,9 @@ class _Instrument(ast.NodeTransformer):
             self.label, node.lineno, text, type(node).__name__, start, end, tuple(children), "", target.id, into
         )
         report = ast.Call(ast.Name(SEE, ast.Load()), [ast.Constant(number), ast.Name(target.id, ast.Load())], [])
-        return [node, ast.copy_location(ast.Expr(report), node)]
+        own = not self.scopes or target.id in self.scopes[-1]  # of others the value is seen, and not exchanged
+        after = ast.Assign([ast.Name(target.id, ast.Store())], report) if own else ast.Expr(report)
+        return [node, ast.copy_location(after, node)]
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         return self._wrap(node, skip=node.func)
@@ -212,7 +216,9 @@ class KnownValues:
 
     def __init__(self) -> None:
         self.variables: dict[str, np.ndarray[Any, Any]] = {}  # those of the solutions
-        self.results: list[np.ndarray[Any, Any]] = []  # what they return
+        self.results: list[np.ndarray[Any, Any]] = []  # what they, and the functions that they call, return
+        self.own_results: list[np.ndarray[Any, Any]] = []  # what they return themselves
+        self.series: dict[int, list[torch.Tensor]] = {}  # our expression -> its values
         self.arrays: dict[tuple[int, ...], list[np.ndarray[Any, Any]]] = {}
 
         self._lists: dict[tuple[int, ...], _Rows] = {}
@@ -296,11 +302,15 @@ def known_values(examiner: Examiner, probe: str) -> KnownValues | None:
     found = KnownValues()
     for key, value in recorder.values.items():
         found.add(array_of(value))
-        spot = spots[int(key.partition(".")[0])]
+        number = int(key.partition(".")[0])
+        found.series.setdefault(number, []).append(value)
+        spot = spots[number]
         if spot.assigned:
             found.variables.setdefault(spot.assigned, array_of(value))
         if spot.returned:
             found.results.append(np.squeeze(array_of(value)))
+            if spot.returned == examiner.exercise.name:
+                found.own_results.append(found.results[-1])
     return found
 
 
@@ -353,11 +363,14 @@ class Divergence:
         known: what goes into it ("tensor", or "number" where numbers are asked for) a right solution has, all of it;
             empty if that is not so, or if nothing does.
         on_the_way: the value is one of a right solution's after all, but not its result.
+        flow: all that was recorded, and `at`, its index there.
     """
 
     spot: Spot
     known: str
     on_the_way: bool = False
+    flow: Flow | None = field(default=None, compare=False, repr=False)
+    at: int = field(default=0, compare=False)
 
 
 def first_divergence(
@@ -373,7 +386,8 @@ def first_divergence(
     Args:
         seen: what the recorder noted.
         name: of the function whose result is wrong; for a class, any of its methods'.
-        other_ways: expressions that are passed over, unless the result is NaN or infinite.
+        other_ways: expressions that are passed over. Where the result is NaN or infinite, those with such values are
+            not: small inputs are right in spite of an overflow.
     """
     flow = flow_of(seen, watched, right, name)
     if flow is None:
@@ -383,15 +397,16 @@ def first_divergence(
     if not wrong:
         return unfinished_value(flow)
     first = wrong[0] if spots[wrong[0]].returned == name else wrong[-1]
-    if np.isfinite(flow.value(first)).all():  # otherwise an overflow: small inputs are right in spite of it
-        flow.passed_over = other_ways - {order[first].number}
+    overflown = not np.isfinite(flow.value(first)).all()
+    infinite = {event.number for i, event in enumerate(order) if overflown and not np.isfinite(flow.value(i)).all()}
+    flow.passed_over = other_ways - infinite - {order[first].number}
     found = flow.back(first)
     inputs = [i for i in flow.inputs(found) if order[i].tensor or flow.plain]
     known = bool(inputs) and all(right.has(flow.value(i)) for i in inputs)
-    return Divergence(spots[found], ("number" if flow.plain else "tensor") if known else "")
+    return Divergence(spots[found], ("number" if flow.plain else "tensor") if known else "", False, flow, found)
 
 
-def unfinished_value(flow: _Flow) -> Divergence | None:
+def unfinished_value(flow: Flow) -> Divergence | None:
     """The one value that an answer returns, if it is an intermediate value of a right solution; None if it is a
     result."""
     if len({flow.order[i].number for i in flow.own}) != 1 or not flow.order[flow.own[0]].tensor:
@@ -411,7 +426,7 @@ def other_ways(seen: Observation, watched: InstrumentedCells, right: KnownValues
     return frozenset(flow.order[i].number for i in unknown if not flow.spots[i].changes)
 
 
-def flow_of(seen: Observation, watched: InstrumentedCells, right: KnownValues, name: str) -> _Flow | None:
+def flow_of(seen: Observation, watched: InstrumentedCells, right: KnownValues, name: str) -> Flow | None:
     """The recorded events with their data flow; None if nothing was recorded."""
     if not seen.values or "order" not in seen.values:
         return None
@@ -424,7 +439,7 @@ def flow_of(seen: Observation, watched: InstrumentedCells, right: KnownValues, n
     spots = [watched.spots[event.number] for event in order]
     returned = [i for i, spot in enumerate(spots) if spot.returned]
     own = [i for i in returned if spots[i].returned == name] or returned
-    return _Flow(order, spots, seen.values, right, own)
+    return Flow(order, spots, seen.values, right, own)
 
 
 def same_variables(seen: Observation, watched: InstrumentedCells, right: KnownValues) -> dict[str, str]:
@@ -441,6 +456,14 @@ def same_variables(seen: Observation, watched: InstrumentedCells, right: KnownVa
     return found
 
 
+def counts_of(values: Mapping[str, Any] | None) -> dict[int, int]:
+    """Expression -> how often it was evaluated, from what the recorder noted."""
+    rows = (values or {}).get("counts")
+    if rows is None or rows.dtype != torch.int64 or rows.dim() != 2 or rows.shape[1] != 2:
+        return {}  # nothing that we asked for
+    return dict(rows.tolist())
+
+
 class Event(NamedTuple):
     """One recorded value: its expression, the how manieth time, the event that made the value, whether it is a
     tensor."""
@@ -451,7 +474,7 @@ class Event(NamedTuple):
     tensor: int  # 1 for a tensor, 0 for a number
 
 
-class _Flow:
+class Flow:
     """Events in their order, and where each one's value came from.
 
     Args:
@@ -467,6 +490,7 @@ class _Flow:
         self.passed_over: frozenset[int] = frozenset()
         self._known: dict[int, bool] = {}
         self._repeated = {event.number for event in order if event.time}
+        self.counts = counts_of(values)
 
     def is_known(self, i: int) -> bool:
         """Is this value unsuspicious: one that a right solution has, or one that carries no information?"""
@@ -478,9 +502,8 @@ class _Flow:
 
     def has(self, i: int) -> bool:
         """Has a right solution this value, or was it given: an argument, a parameter, a number?"""
-        given = self.spots[i].kind in ("Name", "Attribute") and not self.inputs(i)
         number = not self.order[i].tensor and not self.plain
-        return given or number or self.right.has(self.value(i))
+        return self.is_given(i) or number or self.right.has(self.value(i))
 
     def value(self, i: int) -> np.ndarray[Any, Any]:
         event = self.order[i]
@@ -530,6 +553,43 @@ class _Flow:
                 yield from self.suspects(j, seen)
             else:
                 yield j
+
+    def unknown(self) -> list[int]:
+        """The events that the result comes from and no right solution has, in their order; not the result's own."""
+        return [j for j in self.comes_from(*self.own) if j not in self.own and not self.is_known(j)]
+
+    def comes_from(self, *results: int) -> list[int]:
+        """All events that these values come from, in their order."""
+        waiting, seen = list(results), set[int]()
+        while waiting:
+            new = [j for j in self.inputs(waiting.pop()) if j not in seen]
+            seen.update(new)
+            waiting += new
+        return sorted(seen)
+
+    def comes_from_known(self, i: int) -> bool:
+        """Has a right solution all that goes into this expression, and was something of that computed?"""
+        spot, inputs = self.spots[i], list[int]()
+        waiting, seen = self.inputs(i), {i}
+        if spot.changes and spot.kind == "Expr":  # `x.clamp_(0)`
+            waiting += self._last(i, lambda j: spot.assigned in (self.spots[j].assigned, self.spots[j].text))
+        while waiting:
+            j = waiting.pop()
+            if j in seen or not (self.order[j].tensor or self.plain):
+                continue
+            seen.add(j)
+            there = self.spots[j]
+            inside = there.label == spot.label and spot.start <= there.start and there.end <= spot.end
+            if not inside or self.right.has(self.value(j)):
+                inputs.append(j)
+            else:
+                waiting += self.inputs(j)
+        computed = any(self.inputs(j) for j in inputs)
+        return computed and all(self.right.has(self.value(j)) for j in inputs)
+
+    def is_given(self, i: int) -> bool:
+        """Is this an argument or a parameter?"""
+        return self.spots[i].kind in ("Name", "Attribute") and not self.inputs(i)
 
     def is_part(self, i: int) -> bool:
         """Is this, in a loop, a part of a value that is known?"""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import inspect
 import textwrap
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from proctor.examining.diagnose import Examiner
 from proctor.examining.result import Explanation, Located, Result
 from proctor.locate import words
+from proctor.locate.proof import Proof, ProofBench, proof
 from proctor.locate.repair import Bench, Budget, Repair, Seen, failing, passing, repair
 from proctor.locate.trace import (
     Divergence,
@@ -88,7 +90,7 @@ def located(
     result: Result,
     examiner: Examiner,
     answer: UnexplainedAnswer,
-    bench: Bench,
+    bench: ProofBench,
     budget: Budget,
     reference_values: ReferenceValues,
     reveal: bool = False,
@@ -103,23 +105,37 @@ def located(
         return result
     if is_of_a_property(result):
         return with_line(result, examiner, answer, bench, budget, reference_values)
-    divergence, names = by_trace(examiner, answer, bench, reference_values, fails[0])
-    where = ""
-    for other in (
-        fails[1:MOST_FAILED] if divergence is None else ()
-    ):  # of many cases in one probe only the first are noted
-        divergence, _ = by_trace(examiner, answer, bench, reference_values, other)
+    watched = instrumented(answer)
+    divergence, names = by_trace(examiner, answer, watched, bench, reference_values, fails[0])
+    proved = None
+    for i, other in enumerate(fails[:MOST_FAILED]):  # of many cases in one probe only the first are noted
+        if i and divergence is None:
+            divergence, _ = by_trace(examiner, answer, watched, bench, reference_values, other)
         if divergence is not None:
-            where = examiner.exercise.probes[other].situation
+            of_values = [name for name in fails if examiner.exercise.probes[name].kind == "value"]
+            if divergence.flow is not None and other in of_values:
+                ordered = [other, *(name for name in of_values if name != other)]
+                proved = proof(examiner, divergence, watched, answer.seen, ordered, bench, budget, reference_values)
             break
     texts = {label: text.source for label, text in answer.texts.items()}
-    spot = None if divergence is None else divergence.spot
+    spot = proved.spot if proved is not None else None if divergence is None else divergence.spot
     found = repair(examiner, answer.seen, texts, reference_values.source(examiner), bench, budget, spot, names)
     if found is not None:
         return with_repair(result, answer.texts, found, reveal)
-    if divergence is not None:
-        return with_divergence(result, answer.texts, divergence, where)
+    if proved is not None:
+        return with_proof(result, answer.texts, proved)
+    if divergence is not None and divergence.on_the_way:
+        return with_unfinished(result, answer.texts, divergence)
     return result
+
+
+def instrumented(answer: UnexplainedAnswer) -> InstrumentedCells:
+    """The answer's cells with watched expressions; those that cannot be read stay as they are."""
+    watched = InstrumentedCells()
+    for label, text in answer.texts.items():
+        with suppress(SyntaxError, ValueError, RecursionError):
+            watched.add(label, text.source)
+    return watched
 
 
 def with_line(
@@ -145,19 +161,18 @@ def with_line(
 
 
 def by_trace(
-    examiner: Examiner, answer: UnexplainedAnswer, bench: Bench, reference_values: ReferenceValues, failing: str
+    examiner: Examiner,
+    answer: UnexplainedAnswer,
+    watched: InstrumentedCells,
+    bench: ProofBench,
+    reference_values: ReferenceValues,
+    failing: str,
 ) -> tuple[Divergence | None, dict[str, str]]:
     """The first divergence on a probe that the answer fails, and a map from the reference's variables to the
     student's."""
     right = reference_values.value(examiner, failing)
     if right is None:
         return None, {}
-    watched = InstrumentedCells()
-    for label, text in answer.texts.items():
-        try:
-            watched.add(label, text.source)
-        except (SyntaxError, ValueError, RecursionError):
-            continue
     passed = passing(examiner, answer.seen)[:MOST_PASSED]
     (seen,) = bench.run([watched.cells], [failing, *passed], watched=True)
     if failing not in seen:
@@ -190,21 +205,35 @@ def with_repair(result: Result, texts: Mapping[str, EditableCell], found: Repair
     )
 
 
-def with_divergence(
-    result: Result, texts: Mapping[str, EditableCell], divergence: Divergence, where: str = ""
-) -> Result:
-    """The result with the line of the first divergence; `where` is the situation, if it is not that of the evidence."""
-    spot = divergence.spot
-    line = texts[spot.label].line(spot.line)
-    steps: tuple[str, ...]
-    if divergence.on_the_way:
-        sentence, steps = words.unfinished_sentence(line, words.short(spot.text)), words.UNFINISHED_STEPS
-    else:
-        holder = spot.assigned if spot.kind in STATEMENTS else ""
-        sentence = words.divergence_sentence(line, words.short(spot.text), divergence.known, holder)
-        steps = words.TRACE_STEPS if divergence.known else words.TRACE_STEPS[1:]
-    sentence += f" That is so on {where}." if where else ""
-    found_at = Located("trace", spot.kind, words.short(spot.text, 200))
+def with_proof(result: Result, texts: Mapping[str, EditableCell], proved: Proof) -> Result:
+    """The result with the line whose right value was tried in its place."""
+    spot = proved.spot
+    line, code = texts[spot.label].line(spot.line), words.short(spot.text)
+    holder = spot.assigned if spot.kind in STATEMENTS else ""
+    sentence = words.proved_sentence(line, code, proved.mends, proved.fails, proved.known, holder)
+    if proved.complete:
+        sentence = words.complete_sentence(line, code)
+    elif proved.entries[0]:
+        sentence = words.part_sentence(line, code, *proved.entries, proved.known, holder)
     return replace(
-        result, help="located", line=spot.line, explanations=(Explanation(sentence),), steps=steps, located=found_at
+        result,
+        help="located",
+        line=spot.line,
+        explanations=(Explanation(sentence),),
+        steps=words.TRACE_STEPS if proved.known else words.TRACE_STEPS[1:],
+        located=Located("trace", spot.kind, words.short(spot.text, 200)),
+    )
+
+
+def with_unfinished(result: Result, texts: Mapping[str, EditableCell], divergence: Divergence) -> Result:
+    """The result of an answer that returns a value on the way of a right solution."""
+    spot = divergence.spot
+    sentence = words.unfinished_sentence(texts[spot.label].line(spot.line), words.short(spot.text))
+    return replace(
+        result,
+        help="located",
+        line=spot.line,
+        explanations=(Explanation(sentence),),
+        steps=words.UNFINISHED_STEPS,
+        located=Located("trace", spot.kind, words.short(spot.text, 200)),
     )

@@ -85,16 +85,43 @@ def steps(old: str, kind: str) -> tuple[str, ...]:
     return f"The change was made to this piece of your code: `{old}`.", KINDS[kind].step
 
 
-def divergence_sentence(line: str, code: str, known: str, holder: str = "") -> str:
-    """The sentence for the first divergence of an answer's values from those of a right solution.
+def proved_sentence(line: str, code: str, mends: int, fails: int, known: bool, holder: str = "") -> str:
+    """The sentence for a place whose right value was tried: what comes after it is right, as far as it is checked.
 
     Args:
+        mends: how many of the checks of values that fail pass with it; 0 for the last step of all, where that would say
+            nothing.
+        fails: how many fail.
+        known: right solutions compute all that goes into it.
         holder: the variable whose value the code changes, where it is a statement.
     """
-    if holder:
-        return f"Look at {line}: what `{holder}` holds after `{code}` is a value that our solution has nowhere."
-    inputs = f", though it has every {known} that goes into it" if known else ""
-    return f"Look at {line}: `{code}` has a value that our solution has nowhere{inputs}."
+    if not mends:
+        return f"Look at {line}: our solution computes what goes into `{code}`, too, but not what comes out of it."
+    place = f"in what `{holder}` holds after `{code}`" if holder else f"in place of `{code}`"
+    look = f"Look at {line}" + ("" if known else ", and at what goes into it")
+    if mends < fails:
+        passes = "passes" if mends == 1 else "pass"
+        how = f"{mends} of the {fails} checks of values that failed {passes}, and something else is left"
+    else:
+        several = "both" if fails == 2 else f"all {fails}"
+        how = "the check that failed passes" if fails == 1 else f"{several} checks of values that failed pass"
+    inputs = ". Our solution computes what goes into it, too" if known else ""
+    return f"{look}: with the right value {place}, {how}{inputs}."
+
+
+def part_sentence(line: str, code: str, mends: int, wrong: int, known: bool, holder: str = "") -> str:
+    """The sentence for a place whose right value makes some of the wrong entries right, and no right one wrong."""
+    place = f"in what `{holder}` holds after `{code}`" if holder else f"in place of `{code}`"
+    look = f"Look at {line}" + ("" if known else ", and at what goes into it")
+    become = "becomes" if mends == 1 else "become"
+    if mends == wrong:
+        return f"{look}: with the right value {place}, every entry here that is wrong becomes right."
+    return f"{look}: with the right value {place}, {mends} of the {wrong} entries that are wrong here {become} right."
+
+
+def complete_sentence(line: str, code: str) -> str:
+    """The sentence for an answer that goes on computing with the right result."""
+    return f"Look at {line}: `{code}` is the right result already. What is done with it afterwards is too much."
 
 
 def unfinished_sentence(line: str, code: str) -> str:
@@ -107,6 +134,6 @@ UNFINISHED_STEPS = (
     "Compare its shape with the one that the exercise asks for, or one of its rows with what you expect there.",
 )
 TRACE_STEPS = (
-    "What it is computed from agrees with our solution, so the step itself is what differs.",
+    "Our solution computes what goes into this step as well, so the step itself is what differs.",
     "Print this value and its shape for an input of your own that is so small that you can compute it by hand.",
 )

@@ -8,11 +8,14 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from time import monotonic
 
+from torch import Tensor
+
 from proctor.examining.compare import ComparableObservation
 from proctor.examining.diagnose import Examiner
 from proctor.examining.result import Result
 from proctor.inside.observe import Observation
-from proctor.inside.running import Job, Version
+from proctor.inside.running import RIGHT_VALUES, Job, Version
+from proctor.locate.proof import Put
 from proctor.locate.repair import Budget, Cells, Seen
 from proctor.locate.where import EditableCell, ReferenceValues, UnexplainedAnswer, lacks_a_line, located
 from proctor.marking.submission_marker import RunContext, Session, SubmissionMarker
@@ -115,9 +118,34 @@ class MarkerBench:
     ) -> list[Seen]:
         """Run versions; see `proctor.locate.repair.Bench`."""
         name = self.examiner.exercise.name
+        return self._run([Version(name, cells, watched) for cells in versions], probes, again)
+
+    def run_with(self, cells: Cells, puts: Sequence[Put], probes: Sequence[str], *, again: bool = False) -> list[Seen]:
+        """Run an instrumented answer with right values in it; see `proctor.locate.proof.ProofBench`."""
+        name, table, versions = self.examiner.exercise.name, dict[str, Tensor](), list[Version]()
+        keys: dict[int, str] = {}  # the same tensors are put into many places
+
+        def key_of(value: Tensor | None) -> str:
+            if value is None:
+                return ""
+            key = keys.setdefault(id(value), str(len(keys)))
+            table[key] = value
+            return key
+
+        for put in puts:
+            by_check = {probe: {str(put.number): [key_of(v) for v in values]} for probe, values in put.values.items()}
+            versions.append(Version(name, cells, put=by_check))
+        return self._run(versions, probes, again, table)
+
+    def _run(
+        self, versions: Sequence[Version], probes: Sequence[str], again: bool, table: Mapping[str, Tensor] | None = None
+    ) -> list[Seen]:
+        name = self.examiner.exercise.name
         examiner = self.examiner.other_inputs if again else self.examiner
-        draws = {name: examiner.draws} if again or self.sends_inputs else None
-        left = {f"{name} #{i}": Version(name, cells, watched) for i, cells in enumerate(versions)}
+        draws: dict[str, Mapping[str, Tensor]] | None = None
+        if again or self.sends_inputs or table:
+            draws = {name: examiner.draws, RIGHT_VALUES: table or {}}
+        left = {f"{name} #{i}": version for i, version in enumerate(versions)}
         outcomes: dict[str, Mapping[str, Observation]] = {key: {} for key in left}
         for _ in range(MOST_STOPS + 1):
             batch = replace(self.job, exercises={key: list(probes) for key in left}, versions=left)
