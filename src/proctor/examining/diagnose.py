@@ -9,10 +9,12 @@ from functools import cached_property
 from itertools import combinations
 from typing import Any, Generic, TypeVar
 
+import torch
+
 from proctor.examining import labels
 from proctor.examining.compare import ComparableObservation
 from proctor.examining.exercise import Exercise, Misconception, Probe
-from proctor.examining.facts import facts
+from proctor.examining.facts import Decisive, facts
 from proctor.examining.result import Explanation, Result
 from proctor.forbid.replace import Blocker
 from proctor.inside.inputs import PARAMETER, Draws, Replay, Salted, TrackingReplay, UnknownDraw, drawing
@@ -26,6 +28,8 @@ LESS_PRECISE = (
     "With float64 inputs your result agrees to fewer digits than float64 gives, as it does where something inside is "
     "float32, or where a small constant is added. That is right here, and worth knowing."
 )
+
+LEAST_ALIKE = 3  # checks of values that have to fail where an answer is said to look like a mistake
 
 T = TypeVar("T")
 
@@ -92,7 +96,7 @@ class Examiner:
         judged by `proctor.marking.submission_marker`."""
         seen = self.observations(implementation)
         result = self.verdict(seen)
-        if not result.misconceptions:
+        if not result.misconceptions and not result.resembles:
             return result
         return self.verdict(seen, again=self.other_inputs.observations(implementation))
 
@@ -140,7 +144,10 @@ class Examiner:
             return replace(result, state="passed", next_step="", remarks=self.remarks(known))
         if not begun and self._unstarted(known, values):
             return replace(result, state="not_started", score=0.0, probes_passed=0)
-        first = probes[next(n for n in (*values, *probes) if not agrees[n])]
+        core = [n for n, p in probes.items() if not p.portability]
+        right_here = all(agrees[n] for n in core)
+        first = probes[next(n for n in (*values, *core, *probes) if not agrees[n])]
+        result = replace(result, right_here=right_here, elsewhere="" if right_here else self._elsewhere(seen, agrees))
         printed = seen[first.name].printed if first.name in seen else result.printed
         evidence = self._evidence(first, known.get(first.name))
         if share:  # elsewhere it does return something
@@ -161,10 +168,89 @@ class Examiner:
         if observation is None or observation.raised is not None:
             return self._without_tensors(result, first, observation)
         told = facts(self.in_words(self.expected), self.in_words(known), first.name)
-        result = replace(result, evidence=(*result.evidence, *told))
+        result = replace(
+            result, evidence=(*result.evidence, *(fact for fact in told if not isinstance(fact, Decisive)))
+        )
         if (otherwise := self._other_return(seen)) is not None:
             return replace(result, explanations=(otherwise,), help="explained")
+        if (alike := self._resembled(known, agrees, again)) is not None:
+            return self._with_likeness(result, alike, known, agrees)
+        decisive = tuple(Explanation(fact) for fact in told if isinstance(fact, Decisive))
+        if decisive:
+            return replace(result, explanations=decisive, help="explained")
         return replace(result, explanations=(UNRECOGNISED,), help="shown")
+
+    def _elsewhere(self, seen: Observations, agrees: Mapping[str, bool]) -> str:
+        """Where the code would not run, whatever it computes: one sentence, or none if that cannot be told apart."""
+        for name, probe in self.exercise.counted().items():
+            observation = seen.get(name)
+            if not probe.portability or observation is None or observation.values is None or agrees[name]:
+                continue
+            expected = self.expected[name].observation
+            flags = [t for t in observation.values.values() if t.dtype == torch.bool and t.dim() == 0]
+            if flags or dtypes_of(observation) != dtypes_of(expected):
+                return probe.why(observation, expected)
+        return ""
+
+    def _resembled(
+        self, seen: ComparableObservations, agrees: Mapping[str, bool], again: Observations | None
+    ) -> Misconception | None:
+        """The one mistake that does what the answer does on most of the checks of values that it fails, and on all that
+        it passes; on the second set of inputs too, if that was seen. None if no mistake does, or several do."""
+        failed = [n for n, p in self.exercise.counted().items() if p.kind == "value" and not agrees[n]]
+        if len(failed) < LEAST_ALIKE or set(seen) != set(self.exercise.probes):
+            return None
+        with fresh_state():
+            found = self._alike(seen, agrees)
+            if again is not None and found:
+                other = self.other_inputs
+                known = {name: ComparableObservation(o) for name, o in again.items()}
+                there = {n: n in known and other.expected[n].same(known[n]) for n in agrees}
+                found = [m for m in found if m in other._alike(known, there)]
+        return found[0] if len(found) == 1 else None
+
+    def _alike(self, seen: ComparableObservations, agrees: Mapping[str, bool]) -> list[Misconception]:
+        """The mistakes that do the same on most of the checks of values that fail, and on all others."""
+        values = [p for p in self.exercise.counted().values() if p.kind == "value" and p.name in seen]
+        failed = [p for p in values if not agrees[p.name] and seen[p.name].values is not None]
+        counts: dict[str, int] = {}
+        for mistake in self.exercise.misconceptions.values():
+            left = len(failed)
+            for n, probe in enumerate(failed):
+                same = self.observe_mistake((mistake,), probe).same(seen[probe.name])
+                counts[mistake.name] = counts.get(mistake.name, 0) + same
+                if 2 * (counts[mistake.name] + left - n - 1) <= left:
+                    break  # it can no longer be most of them
+        most = max(counts.values(), default=0)
+        if most < LEAST_ALIKE - 1 or 2 * most <= sum(not agrees[p.name] for p in values):
+            return []
+        right = [p for p in values if agrees[p.name]]
+        return [
+            m
+            for m in self.exercise.misconceptions.values()
+            if counts[m.name] == most and all(self.observe_mistake((m,), p).same(seen[p.name]) for p in right)
+        ]
+
+    def _with_likeness(
+        self, result: Result, alike: Misconception, seen: ComparableObservations, agrees: Mapping[str, bool]
+    ) -> Result:
+        """The result that says which mistake this looks like, with the evidence of what that does not explain."""
+        probes = [p for p in self.exercise.counted().values() if p.kind == "value" and not agrees[p.name]]
+        rest = [p for p in probes if not self.observe_mistake((alike,), p).same(seen[p.name])]
+        same = len(probes) - len(rest)
+        sentence = (
+            f"This looks like a mistake that we know, which does the same on {same} of the {len(probes)} checks of "
+            f"values that fail: {alike.explanation.sentence}"
+        )
+        first = rest[0]
+        if evidence := self._evidence(first, seen[first.name]):
+            printed = seen[first.name].observation.printed
+            result = replace(result, situation=first.situation, evidence=evidence, printed=printed, probe=first.name)
+        sentence += (
+            " Below is one where it does not." if len(rest) == 1 else " Below is one of those where it does not."
+        )
+        why = Explanation(sentence, alike.explanation.reason)
+        return replace(result, explanations=(why,), help="resembles", resembles=alike.name)
 
     def remarks(self, seen: ComparableObservations) -> tuple[str, ...]:
         """Notes shown with a pass; they never affect the score."""
@@ -206,11 +292,14 @@ class Examiner:
         return self._single_candidate(candidates, seen, agrees)
 
     def discriminating_probes(self, agrees: Mapping[str, bool]) -> list[str]:
-        """Names of the probes that distinguish mistakes: the value probes, or all if the answer's values are all right
-        and only properties differ."""
+        """Names of the probes that distinguish mistakes: those of values, or all properties besides if the answer's
+        values are right. Where the code would run counts only if nothing else is wrong."""
         probes = self.exercise.counted()
         values = [name for name, probe in probes.items() if probe.kind == "value"]
-        return list(probes) if all(agrees[name] for name in values) else values
+        core = [name for name, probe in probes.items() if not probe.portability]
+        if not all(agrees[name] for name in values):
+            return values
+        return list(probes) if all(agrees[name] for name in core) else core
 
     def probes_to_confirm(self, result: Result) -> list[str]:
         """Names of the probes that run again on `other_inputs` to confirm a recognised mistake."""
@@ -469,6 +558,10 @@ class Examiner:
         """The reference's return value under a probe, in words."""
         with drawing(Replay(self.draws)):
             return last_return(probe.function, self.exercise.reference)
+
+
+def dtypes_of(observation: Observation) -> set[torch.dtype]:
+    return {t.dtype for t in (observation.values or {}).values() if t.is_floating_point()}
 
 
 def _key(mistakes: tuple[Misconception, ...], probe: Probe) -> tuple[str, str]:

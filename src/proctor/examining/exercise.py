@@ -37,6 +37,7 @@ class Probe:
     situation: str  # completes "Seen on …"
     fault: str = ""  # what to say if this is the first probe that does not agree
     explain: Explain | None = None  # the same where it depends on what was seen
+    portability: bool = False  # a property of where the code runs, not of what it computes
 
     def why(self, seen: Observation, expected: Observation) -> str:
         """The explanation for an answer that fails this probe; empty if the evidence says it all. What a fault says of
@@ -174,7 +175,8 @@ class Exercise(Question):
         if name in self.probes:
             raise ValueError(f"{self.name} already has a probe {name}; give the new one another name")
         situation, fault = paragraphs(function)
-        self.probes[name] = Probe(name, function, kind, situation, fault, getattr(function, "explain", None))
+        portable = getattr(function, "portability", False)
+        self.probes[name] = Probe(name, function, kind, situation, fault, getattr(function, "explain", None), portable)
 
     def counted(self) -> dict[str, Probe]:
         """The probes that decide."""

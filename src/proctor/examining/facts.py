@@ -5,7 +5,8 @@ Each sentence is true of the very tensors that were compared, within the toleran
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from itertools import combinations
 
 import numpy as np
@@ -16,6 +17,10 @@ MOST = 2  # facts on one card: more would hide the one that helps
 GRADIENT_OF = "gradient of "
 
 
+class Decisive(str):
+    """A fact that says what is wrong with a result, and not only how far it is off."""
+
+
 def facts(
     expected: Mapping[str, ComparableObservation], seen: Mapping[str, ComparableObservation], probe: str
 ) -> tuple[str, ...]:
@@ -24,6 +29,7 @@ def facts(
     wanted, got = expected[probe].values, seen[probe].values
     if wanted and got:
         found += rows_for_values(wanted, got)
+        found += exchanged(wanted, got)
         different = (n for n, value in wanted.items() if n in got and value.excess(got[n]) > 1.0)
         first = next(different, None)
         if first is not None and not found:
@@ -49,16 +55,29 @@ def rows_for_values(wanted: Mapping[str, ComparableTensor], got: Mapping[str, Co
     shapes = [tuple(value.tensor.shape) for value in wanted.values()]
     rows = [tuple(value.tensor.shape) for value in got.values()]
     if count > 1 and len(got) == count and all(s == (count, *row) for s, row in zip(shapes, rows, strict=True)):
-        yield (
+        yield Decisive(
             f"{count} values are asked for. If you return 1, it is unpacked into its rows, and each of yours has the "
             "shape of such a row."
         )
 
 
+def exchanged(wanted: Mapping[str, ComparableTensor], got: Mapping[str, ComparableTensor]) -> Iterator[str]:
+    """The fact that two results are each other's."""
+    for one, other in combinations(wanted, 2):
+        if one not in got or other not in got or wanted[one].excess(wanted[other]) <= 1.0:
+            continue
+        if wanted[one].excess(got[other]) <= 1.0 and wanted[other].excess(got[one]) <= 1.0:
+            yield Decisive(f"{one} and {other} are right, and exchanged.")
+            return
+
+
 def about(name: str, wanted: ComparableTensor, got: ComparableTensor) -> Iterator[str]:
     """Facts about one tensor that does not agree."""
     mine, theirs = got.array, wanted.array
-    if mine.size == 0 or theirs.size == 0 or not wanted.floating:
+    if mine.size == 0 or theirs.size == 0:
+        return
+    if not wanted.floating:
+        yield from members(name, mine, theirs)
         return
     if not got.all_finite and wanted.all_finite:
         bad = int((~np.isfinite(mine)).sum())
@@ -70,6 +89,7 @@ def about(name: str, wanted: ComparableTensor, got: ComparableTensor) -> Iterato
     if mine.shape != theirs.shape:
         return
     yield from scaled(name, wanted, mine, theirs)
+    yield from function_of(name, mine, theirs)
     yield from sums(name, wanted, mine, theirs)
     yield from where(name, wanted, got)
 
@@ -86,21 +106,20 @@ def rearranged(name: str, wanted: ComparableTensor, got: ComparableTensor) -> It
     for a, b in combinations(dims, 2):
         if agrees_with(wanted, np.swapaxes(mine, a, b)):
             last = (a, b) == (mine.ndim - 2, mine.ndim - 1)
-            yield f"{name} is right after a transpose" + (
-                "." if last and mine.ndim == 2 else f" of dimensions {a} and {b}."
-            )
+            which = "" if last and mine.ndim == 2 else f" of dimensions {a} and {b}"
+            yield Decisive(f"{name} is right after a transpose{which}.")
             return
     if mine.shape != shape:
         if mine.size == wanted.array.size and agrees_with(wanted, mine.reshape(shape)):
-            yield f"The numbers of {name} are right, in another shape."
+            yield Decisive(f"The numbers of {name} are right, in another shape.")
         return
     for dim in dims:
         if agrees_with(wanted, np.flip(mine, dim)):
-            yield f"{name} is right when it is read backwards along dimension {dim}."
+            yield Decisive(f"{name} is right when it is read backwards along dimension {dim}.")
             return
         for by in (1, -1):
             if shape[dim] > 2 and agrees_with(wanted, np.roll(mine, by, dim)):
-                yield f"{name} is right when it is shifted by one along dimension {dim}."
+                yield Decisive(f"{name} is right when it is shifted by one along dimension {dim}.")
                 return
 
 
@@ -111,14 +130,56 @@ def scaled(name: str, wanted: ComparableTensor, mine: Array, theirs: Array) -> I
     factor = float((mine * theirs).sum() / max(float((theirs * theirs).sum()), 1e-300))
     if factor and accounts_for_error(wanted, mine, mine / factor):
         if abs(factor + 1) < 1e-3:
-            yield f"Every entry of {name} has the wrong sign."
+            yield Decisive(f"Every entry of {name} has the wrong sign.")
         else:
             digits = 3 if abs(factor - 1) > 0.01 else 5  # "the same factor, 1" would say nothing
-            yield f"Every entry of {name} is off by the same factor, {factor:.{digits}g}."
+            yield Decisive(f"Every entry of {name} is off by the same factor, {factor:.{digits}g}.")
         return
     shift = float((mine - theirs).mean())
     if accounts_for_error(wanted, mine, mine - shift):
-        yield f"Every entry of {name} is too {'large' if shift > 0 else 'small'} by the same {abs(shift):.3g}."
+        yield Decisive(
+            f"Every entry of {name} is too {'large' if shift > 0 else 'small'} by the same {abs(shift):.3g}."
+        )
+
+
+FUNCTIONS: tuple[tuple[str, Callable[[Array], Array]], ...] = (
+    ("1 minus", lambda x: 1 - x),
+    ("1 divided by", lambda x: 1 / x),
+    ("the exponential of", np.exp),
+    ("the logarithm of", np.log),
+    ("the square of", np.square),
+    ("the root of", np.sqrt),
+    ("the tanh of", np.tanh),
+)
+
+
+def function_of(name: str, mine: Array, theirs: Array) -> Iterator[str]:
+    """The fact that a result is a simple function of the right one, which is told apart by entries that vary."""
+    if theirs.size == 0 or (np.ptp(theirs) == 0 if theirs.size > 1 else abs(float(theirs.flat[0])) in (0.0, 1.0)):
+        return
+    with np.errstate(all="ignore"):
+        for words, function in FUNCTIONS:
+            value = function(theirs)
+            if not np.isfinite(value).all() or np.abs(value - theirs).max() <= 1e-2 * np.abs(theirs).max():
+                continue
+            if np.abs(mine - value).max() <= 1e-5 * np.abs(value).max():
+                yield Decisive(f"{name} is {words} the right one.")
+                return
+
+
+def members(name: str, mine: Array, theirs: Array) -> Iterator[str]:
+    """Of a list of numbers, or of rows of them: what is missing, or too much."""
+    if mine.ndim not in (1, 2) or mine.shape[1:] != theirs.shape[1:] or mine.shape == theirs.shape:
+        return
+    ours, yours = (Counter(map(tuple, array.reshape(len(array), -1).tolist())) for array in (theirs, mine))
+    lacks, extra = (ours - yours).total(), (yours - ours).total()
+    what = "rows" if mine.ndim == 2 else "numbers"
+    if not lacks:
+        yield Decisive(f"All {len(theirs)} {what} that are expected in {name} are there, and {extra} that are not.")
+    elif not extra and lacks < len(theirs):
+        yield Decisive(
+            f"{lacks} of the {len(theirs)} {what} that are expected in {name} are missing; the others are there."
+        )
 
 
 def accounts_for_error(wanted: ComparableTensor, mine: Array, corrected: Array) -> bool:
@@ -139,7 +200,7 @@ def sums(name: str, wanted: ComparableTensor, mine: Array, theirs: Array) -> Ite
             worst = float(totals.flat[int(off.argmax())])
             rows = "rows" if dim == mine.ndim - 1 else f"numbers along dimension {dim}"
             most = "all" if np.ptp(totals) < 1e-3 * abs(worst) else "some"
-            yield f"Your {rows} should sum to 1, and {most} of them sum to {worst:.4f}."
+            yield Decisive(f"Your {rows} should sum to 1, and {most} of them sum to {worst:.4f}.")
         return
 
 

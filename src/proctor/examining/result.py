@@ -67,6 +67,8 @@ class Result:
     remarks: tuple[str, ...] = ()  # notes shown with a pass; never affect the score
     help: Help | None = None  # how a wrong answer was helped; None where there is nothing to show
     resembles: str = ""  # the name of a mistake that does the same on most of the checks that fail
+    right_here: bool = False  # only checks of portability fail: device, half precision, no gradients
+    elsewhere: str = ""  # a second, lesser sentence beside another mistake: where the code would not run
     line: int | None = None  # of the student's file or cell, where that is known
     located: Located | None = None  # how that line was found, where no mistake was named
     steps: tuple[str, ...] = ()  # hints about this very mistake, each a step further
@@ -91,6 +93,8 @@ class Result:
     @property
     def in_words(self) -> str:
         """The state as a student reads it."""
+        if self.right_here and self.state == "not_yet":
+            return "right here, not yet everywhere"
         return "not read" if self.unread else IN_WORDS[self.state]
 
     @property
@@ -102,6 +106,7 @@ class Result:
             lines += [f"Seen on {self.situation}:"] if self.situation else []
             lines += [f"  {line}" for line in self.evidence]
         lines += [e.reason for e in self.explanations if e.reason]
+        lines += [f"Besides: {self.elsewhere}"] if self.elsewhere else []
         lines += [self.why] if self.why else []
         lines += [f"Next: {self.next_step}"] if self.next_step else []
         lines += [f"Remark: {remark}" for remark in self.remarks]

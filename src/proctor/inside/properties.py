@@ -78,6 +78,13 @@ def explained_by(explain: Explain) -> Callable[[ProbeFunction], ProbeFunction]:
     return attach
 
 
+def of_portability(probe: ProbeFunction) -> ProbeFunction:
+    """Mark a property that decides whether code runs elsewhere: on another device, in half precision, without
+    gradients. It says nothing of whether the code is right here."""
+    probe.portability = True  # type: ignore[attr-defined]
+    return probe
+
+
 def how_it_raised(seen: Observation, when: str) -> str:
     """`Your code raised TypeError at line 3 …`, and when."""
     assert seen.raised is not None
@@ -318,6 +325,7 @@ def why_no_grad_differs(seen: Observation, expected: Observation) -> str:
 def under_no_grad(make: Make, build: Build = as_is) -> ProbeFunction:
     """Does it give the same values where no gradients are recorded?"""
 
+    @of_portability
     @explained_by(why_no_grad_differs)
     def under_no_grad(implementation: Any) -> Mapping[str, Any]:
         """the same inputs under torch.no_grad()"""
@@ -366,6 +374,8 @@ def same_in(dtype: torch.dtype, make: Make, build: Build = as_is) -> ProbeFuncti
             function = function.to(dtype)
         return named(function(*arguments))
 
+    if dtype in (torch.float16, torch.bfloat16):
+        of_portability(probe)
     probe.__name__ = f"in_{name}"
     probe.__doc__ = f"{name} inputs"
     return probe
@@ -431,6 +441,7 @@ def why_device_differs(seen: Observation, expected: Observation) -> str:
 def other_device(make: Make, build: Build = as_is) -> ProbeFunction:
     """Is every tensor made on the device of the inputs? torch's `meta` device shows it without a GPU."""
 
+    @of_portability
     @explained_by(why_device_differs)
     def other_device(implementation: Any) -> Mapping[str, Any]:
         """inputs on another device"""

@@ -298,7 +298,7 @@ class Way:
             return parts if len(parts) == count else None
         if self.joined is not None:
             each, left = divmod(len(found), count)
-            if left or each < 2 or len({value.shape for value in found}) > 1:
+            if left or each < 2 or len({value.shape for value in found}) > 1 or found[0].dim() < self.joined:
                 return None
             return [torch.stack(found[i : i + each], self.joined) for i in range(0, len(found), each)]
         return found if len(found) == count else None

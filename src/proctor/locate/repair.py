@@ -171,10 +171,11 @@ def repair(
     failing = first_failing(examiner, seen)
     if failing is None:
         return None
+    scope = scope_of(examiner, seen)
     singles = candidates(texts, solutions, spot, names)
     better: list[tuple[Candidate, str]] = []
-    if found := _first(examiner, singles, failing, texts, bench, budget, better):
-        return Repair(found, budget.tried)
+    if found := _first(examiner, singles, failing, texts, bench, budget, better, scope):
+        return repaired(examiner, found, texts, bench, budget)
     for one, still in better[:SEEDS]:
         ((label, first),) = one.edits
         pairs = [
@@ -182,12 +183,25 @@ def repair(
             for other in singles
             if other.edits[0][0] != label or not first.overlaps(other.edits[0][1])
         ]
-        if found := _first(examiner, pairs, still, texts, bench, budget, []):
-            return Repair(found, budget.tried)
+        if found := _first(examiner, pairs, still, texts, bench, budget, [], scope):
+            return repaired(examiner, found, texts, bench, budget)
     for one, still in better[:MOST_BETTER]:
         if examiner.exercise.probes[still].kind != "value" and (agree := values_agree(examiner, one, texts, bench)):
             return Repair(one, budget.tried, agree)
     return None
+
+
+def scope_of(examiner: Examiner, seen: Seen) -> list[str]:
+    """The checks that a repair has to set right: where the code would run (on another device, in half precision) hides
+    no other mistake, and is asked for only if nothing else is wrong."""
+    core = [name for name, probe in examiner.exercise.counted().items() if not probe.portability]
+    return list(examiner.exercise.counted()) if agrees(examiner, seen, core) else core
+
+
+def repaired(examiner: Examiner, found: Candidate, texts: Cells, bench: Bench, budget: Budget) -> Repair:
+    """The repair, and how many checks pass with it if not all do."""
+    count = values_agree(examiner, found, texts, bench)
+    return Repair(found, budget.tried, None if count == len(examiner.exercise.counted()) else count)
 
 
 def _first(
@@ -198,16 +212,17 @@ def _first(
     bench: Bench,
     budget: Budget,
     better: list[tuple[Candidate, str]],
+    scope: Sequence[str],
 ) -> Candidate | None:
-    """The first candidate with which all probes agree. Those that set only `failing` right are added to `better`, with
-    a probe that still fails."""
+    """The first candidate with which all probes in scope agree. Those that set only `failing` right are added to
+    `better`, with a probe that still fails."""
     for batch in batches(tried):
         if not budget.left:
             break
         batch = budget.take(batch)
         for candidate, outcome in zip(batch, bench.run([c.cells(texts) for c in batch], [failing]), strict=True):
             if agrees(examiner, outcome, [failing]):
-                still = fails(examiner, candidate, texts, bench)
+                still = fails(examiner, candidate, texts, bench, scope)
                 if still is None:
                     return candidate
                 better.append((candidate, still))
@@ -230,7 +245,7 @@ def first_failing(examiner: Examiner, seen: Seen) -> str | None:
 
 def failing(examiner: Examiner, seen: Seen) -> Iterator[str]:
     """The probes that the answer fails; those that see values before those that see a property."""
-    for probe in sorted(examiner.exercise.counted().values(), key=lambda p: p.kind != "value"):
+    for probe in sorted(examiner.exercise.counted().values(), key=lambda p: (p.kind != "value", p.portability)):
         if probe.name not in seen or not examiner.expected[probe.name].same(ComparableObservation(seen[probe.name])):
             yield probe.name
 
@@ -262,10 +277,10 @@ def values_agree(examiner: Examiner, candidate: Candidate, texts: Cells, bench: 
     return len(agreeing) if values <= agreeing else None
 
 
-def fails(examiner: Examiner, candidate: Candidate, texts: Cells, bench: Bench) -> str | None:
-    """A probe that fails with a candidate, on one of two sets of inputs, if possible one that sees values; None if all
-    agree on both."""
-    probes = sorted(examiner.exercise.counted(), key=lambda name: examiner.exercise.probes[name].kind != "value")
+def fails(examiner: Examiner, candidate: Candidate, texts: Cells, bench: Bench, scope: Sequence[str]) -> str | None:
+    """A probe in scope that fails with a candidate, on one of two sets of inputs, if possible one that sees values;
+    None if all agree on both."""
+    probes = sorted(scope, key=lambda name: examiner.exercise.probes[name].kind != "value")
     for judge, again in ((examiner, False), (examiner.other_inputs, True)):
         (outcome,) = bench.run([candidate.cells(texts)], probes, again=again)
         for probe in probes:

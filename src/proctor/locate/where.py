@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from proctor.examining.diagnose import Examiner
 from proctor.examining.result import Explanation, Located, Result
@@ -83,7 +84,19 @@ def lacks_a_line(result: Result) -> bool:
 
 
 def is_of_a_property(result: Result) -> bool:
-    return result.help == "explained" and result.line is None
+    return result.help in ("explained", "resembles") and result.line is None
+
+
+def is_of_values(examiner: Examiner, seen: Seen, probe: str) -> bool:
+    """Is this a check of values, of which values were seen?"""
+    return examiner.exercise.probes[probe].kind == "value" and probe in seen and seen[probe].values is not None
+
+
+def told(result: Result, sentence: str) -> dict[str, Any]:
+    """The help and the sentences of a result whose line was found: what says what is wrong goes before the line."""
+    if result.help in ("explained", "resembles"):
+        return {"help": result.help, "explanations": (*result.explanations, Explanation(sentence))}
+    return {"help": "located", "explanations": (Explanation(sentence),)}
 
 
 def located(
@@ -103,7 +116,7 @@ def located(
     fails = list(failing(examiner, answer.seen))
     if not fails or not answer.texts:
         return result
-    if is_of_a_property(result):
+    if is_of_a_property(result) and not any(is_of_values(examiner, answer.seen, name) for name in fails):
         return with_line(result, examiner, answer, bench, budget, reference_values)
     watched = instrumented(answer)
     divergence, names = by_trace(examiner, answer, watched, bench, reference_values, fails[0])
@@ -154,10 +167,7 @@ def with_line(
     found = repair(examiner, answer.seen, texts, reference_values.source(examiner), bench, budget)
     if found is None or found.agree is not None:
         return result
-    found_at = with_repair(result, answer.texts, found, reveal=False)
-    return replace(
-        result, line=found_at.line, steps=found_at.steps, explanations=(*result.explanations, *found_at.explanations)
-    )
+    return replace(with_repair(result, answer.texts, found, reveal=False), located=None)
 
 
 def by_trace(
@@ -200,9 +210,7 @@ def with_repair(result: Result, texts: Mapping[str, EditableCell], found: Repair
     steps = tuple(step for _, edit in edits for step in words.steps(words.short(edit.old), edit.kind))
     kind = " + ".join(edit.kind for _, edit in edits)
     found_at = Located("repair", kind, words.short(first.old, 200), first.new if reveal else "")
-    return replace(
-        result, help="located", line=first.line, explanations=(Explanation(sentence),), steps=steps, located=found_at
-    )
+    return replace(result, line=first.line, steps=steps, located=found_at, **told(result, sentence))
 
 
 def with_proof(result: Result, texts: Mapping[str, EditableCell], proved: Proof) -> Result:
@@ -217,11 +225,10 @@ def with_proof(result: Result, texts: Mapping[str, EditableCell], proved: Proof)
         sentence = words.part_sentence(line, code, *proved.entries, proved.known, holder)
     return replace(
         result,
-        help="located",
         line=spot.line,
-        explanations=(Explanation(sentence),),
         steps=words.TRACE_STEPS if proved.known else words.TRACE_STEPS[1:],
         located=Located("trace", spot.kind, words.short(spot.text, 200)),
+        **told(result, sentence),
     )
 
 
@@ -231,9 +238,8 @@ def with_unfinished(result: Result, texts: Mapping[str, EditableCell], divergenc
     sentence = words.unfinished_sentence(texts[spot.label].line(spot.line), words.short(spot.text))
     return replace(
         result,
-        help="located",
         line=spot.line,
-        explanations=(Explanation(sentence),),
         steps=words.UNFINISHED_STEPS,
         located=Located("trace", spot.kind, words.short(spot.text, 200)),
+        **told(result, sentence),
     )

@@ -299,7 +299,7 @@ class SubmissionMarker:
         """Run answers whose mistake was recognised on other inputs: it is named only if it is the same there."""
         groups: dict[int, list[str]] = {}
         for name, (context, _) in self.seen.items():
-            if self.results[name].misconceptions:
+            if self.results[name].misconceptions or self.results[name].resembles:
                 groups.setdefault(id(context), []).append(name)
         for names in groups.values():
             context = self.seen[names[0]][0]

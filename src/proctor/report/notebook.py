@@ -37,6 +37,8 @@ def card(result: Result, style: bool = True) -> str:
     if result.case is not None:
         parts.append(pictures(result))
     parts += [f'<p class="reason">{prose(e.reason)}</p>' for e in result.explanations if e.reason]
+    if result.elsewhere:
+        parts.append(f'<p class="reason">Besides: {prose(result.elsewhere)}</p>')
     if result.why:
         parts.append(f'<p class="reason">{prose(result.why)}</p>')
     if result.next_step:

@@ -43,8 +43,20 @@ def test_two_mistakes_at_once_are_both_named(examiner):
 def test_an_unknown_mistake_is_not_guessed(examiner):
     result = examiner.examine(one_exercise.unknown_mistake)
     assert (result.state, result.misconceptions) == ("not_yet", ())
-    assert "not one of the mistakes that we know by name" in result.message
     assert "Seen on three numbers:" in result.message
+    assert (result.help, result.explanations[0].sentence) == (
+        "explained",
+        "Every entry of y is too large by the same 1.",
+    )
+
+
+def test_what_no_fact_explains_is_shown(examiner):
+    def affine(x, slope=1.0, offset=0.0):
+        return (x * slope + offset).sin()
+
+    result = examiner.examine(affine)
+    assert (result.state, result.misconceptions, result.help) == ("not_yet", (), "shown")
+    assert "not one of the mistakes that we know by name" in result.message
 
 
 def test_the_stub_is_not_started(examiner):

@@ -12,6 +12,7 @@ from proctor.inside.observe import Observation
 
 X = torch.arange(1.0, 13.0).reshape(3, 4).log1p()
 WEIGHTS = X.softmax(-1)
+PAIRS = torch.tensor([[3, 1], [4, 1], [5, 9]])
 
 
 def known(**values: Tensor) -> dict[str, ComparableObservation]:
@@ -40,7 +41,14 @@ def known(**values: Tensor) -> dict[str, ComparableObservation]:
             X.exp() / (X.exp().sum(-1, keepdim=True) + 1),
             ["Your rows should sum to 1, and some of them sum to"],
         ),
-        (X, X**2, []),
+        (X, X**2, ["x is the square of the right one."]),
+        (X, X.tanh(), ["x is the tanh of the right one."]),
+        (X, 1 - X, ["x is 1 minus the right one."]),
+        (X, 1 / X, ["x is 1 divided by the right one."]),
+        (X, X.sin(), []),
+        (PAIRS, PAIRS[1:], ["1 of the 3 rows that are expected in x are missing; the others are there."]),
+        (PAIRS, torch.cat([PAIRS, PAIRS]), ["All 3 rows that are expected in x are there, and 3 that are not."]),
+        (PAIRS, torch.cat([PAIRS[1:] + 1, PAIRS]) + 1, []),
         (X, X * 1.0005, ["Every entry of x is off by the same factor, 1.0005."]),
         (X, X.double() + 1e-8 * X.cos(), []),  # another dtype: "the same factor, 1" would be no fact
     ],
