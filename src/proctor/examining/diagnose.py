@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -12,6 +13,7 @@ from typing import Any, Generic, TypeVar
 import torch
 
 from proctor.examining import labels
+from proctor.examining.batches import extra_dimensions, works_only_for
 from proctor.examining.compare import ComparableObservation
 from proctor.examining.exercise import Exercise, Misconception, Probe
 from proctor.examining.facts import Decisive, facts
@@ -20,6 +22,7 @@ from proctor.forbid.replace import Blocker
 from proctor.inside.inputs import PARAMETER, Draws, Replay, Salted, TrackingReplay, UnknownDraw, drawing
 from proctor.inside.observe import A_RETURN_MISSING, Observation, Raised, fresh_state, last_return, observe
 from proctor.inside.plain_errors import in_plain_words
+from proctor.inside.properties import named
 
 Observations = Mapping[str, Observation]
 ComparableObservations = Mapping[str, ComparableObservation]  # the same, ready to be compared
@@ -165,8 +168,10 @@ class Examiner:
             if why:
                 line = observation.raised.line if observation.raised is not None else None
                 return replace(result, explanations=(Explanation(why),), help="explained", line=line)
+        batch = self._only_some_batches(agrees) if 0 < share < 1 else ()
         if observation is None or observation.raised is not None:
-            return self._without_tensors(result, first, observation)
+            ended = self._without_tensors(result, first, observation)
+            return replace(ended, explanations=(*batch, *ended.explanations), help="explained") if batch else ended
         told = facts(self.in_words(self.expected), self.in_words(known), first.name)
         result = replace(
             result, evidence=(*result.evidence, *(fact for fact in told if not isinstance(fact, Decisive)))
@@ -175,10 +180,46 @@ class Examiner:
             return replace(result, explanations=(otherwise,), help="explained")
         if (alike := self._resembled(known, agrees, again)) is not None:
             return self._with_likeness(result, alike, known, agrees)
-        decisive = tuple(Explanation(fact) for fact in told if isinstance(fact, Decisive))
+        decisive = (*batch, *(Explanation(fact) for fact in told if isinstance(fact, Decisive)))
         if decisive:
             return replace(result, explanations=decisive, help="explained")
         return replace(result, explanations=(UNRECOGNISED,), help="shown")
+
+    def _only_some_batches(self, agrees: Mapping[str, bool]) -> tuple[Explanation, ...]:
+        """The explanation of an answer that passes exactly the checks with one number of batch dimensions."""
+        sentence = works_only_for(self._extra_dimensions, agrees)
+        return (Explanation(sentence),) if sentence else ()
+
+    @cached_property
+    def _extra_dimensions(self) -> dict[str, frozenset[int]]:
+        """By check of values: how many leading dimensions the arguments have in it, besides those that all have."""
+        calls: dict[str, list[dict[str, Any]]] = {}
+        with drawing(Replay(self.draws)), fresh_state():
+            for name, probe in self.exercise.counted().items():
+                if probe.kind == "value":
+                    watched = labels.called_with(self.exercise.reference, calls.setdefault(name, []))
+                    observe(probe.function, watched)
+        return extra_dimensions(calls)
+
+    def makes_a_difference(self, parameter: str) -> bool:
+        """Does the reference give something else if this argument is another? Asked for numbers; of anything else it is
+        taken for granted."""
+        calls: list[dict[str, Any]] = []
+        values = [p for p in self.exercise.counted().values() if p.kind == "value"]
+        with drawing(Replay(self.draws)), fresh_state():
+            for probe in values:
+                observe(probe.function, labels.called_with(self.exercise.reference, calls))
+        numbers = [call for call in calls if isinstance(call.get(parameter), int | float)]
+        if not numbers or inspect.isclass(self.exercise.reference):
+            return True
+        return any(self._differs(call, parameter, other) for call in numbers[:3] for other in others(call[parameter]))
+
+    def _differs(self, call: Mapping[str, Any], parameter: str, other: Any) -> bool:
+        before, after = (
+            observe(lambda f, a=arguments: named(f(**a)), self.exercise.reference)  # type: ignore[misc]
+            for arguments in (call, {**call, parameter: other})
+        )
+        return after.values is not None and not ComparableObservation(before).same(ComparableObservation(after))
 
     def _elsewhere(self, seen: Observations, agrees: Mapping[str, bool]) -> str:
         """Where the code would not run, whatever it computes: one sentence, or none if that cannot be told apart."""
@@ -558,6 +599,13 @@ class Examiner:
         """The reference's return value under a probe, in words."""
         with drawing(Replay(self.draws)):
             return last_return(probe.function, self.exercise.reference)
+
+
+def others(value: float) -> tuple[float, ...]:
+    """Other numbers of the same kind."""
+    if isinstance(value, bool):
+        return (not value,)
+    return (1, value + 1, 2 * value) if isinstance(value, int) else (1.5 * value, value + 0.5)
 
 
 def dtypes_of(observation: Observation) -> set[torch.dtype]:

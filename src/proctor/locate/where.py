@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from proctor.examining.diagnose import Examiner
-from proctor.examining.result import Explanation, Located, Result
+from proctor.examining.result import Explanation, Help, Located, Result
 from proctor.locate import words
 from proctor.locate.proof import Proof, ProofBench, proof
 from proctor.locate.repair import Bench, Budget, Repair, Seen, failing, passing, repair
@@ -23,6 +23,7 @@ from proctor.locate.trace import (
     other_ways,
     same_variables,
 )
+from proctor.locate.unread import never_read
 
 STATEMENTS = ("Assign", "AugAssign", "Expr")  # which change what a variable holds
 FOR_A_PROPERTY = 300  # edits that are tried where the card says what is the matter already
@@ -116,6 +117,7 @@ def located(
     fails = list(failing(examiner, answer.seen))
     if not fails or not answer.texts:
         return result
+    result = with_unread(result, examiner, answer, reference_values)
     if is_of_a_property(result) and not any(is_of_values(examiner, answer.seen, name) for name in fails):
         return with_line(result, examiner, answer, bench, budget, reference_values)
     watched = instrumented(answer)
@@ -140,6 +142,20 @@ def located(
     if divergence is not None and divergence.on_the_way:
         return with_unfinished(result, answer.texts, divergence)
     return result
+
+
+def with_unread(
+    result: Result, examiner: Examiner, answer: UnexplainedAnswer, reference_values: ReferenceValues
+) -> Result:
+    """The result with the arguments that the answer never reads, before whatever else is said."""
+    sources = [text.source for text in answer.texts.values()]
+    unread = never_read(sources, examiner.exercise.name, reference_values.source(examiner))
+    unread = [name for name in unread if examiner.makes_a_difference(name)]
+    if not unread or not any(examiner.exercise.probes[name].kind == "value" for name in failing(examiner, answer.seen)):
+        return result
+    others = result.explanations if result.help in ("explained", "resembles") else ()
+    help_: Help = "resembles" if result.help == "resembles" else "explained"
+    return replace(result, help=help_, explanations=(Explanation(words.unread_sentence(unread)), *others))
 
 
 def instrumented(answer: UnexplainedAnswer) -> InstrumentedCells:

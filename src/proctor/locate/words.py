@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from proctor.inside.quote import short as short
@@ -107,6 +108,13 @@ def proved_sentence(line: str, code: str, mends: int, fails: int, known: bool, h
         how = "the check that failed passes" if fails == 1 else f"{several} checks of values that failed pass"
     inputs = ". Our solution computes what goes into it, too" if known else ""
     return f"{look}: with the right value {place}, {how}{inputs}."
+
+
+def unread_sentence(arguments: Sequence[str]) -> str:
+    """The sentence for arguments that an answer never reads."""
+    names = [f"`{name}`" for name in arguments]
+    listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return f"Your code never looks at {listed}."
 
 
 def part_sentence(line: str, code: str, mends: int, wrong: int, known: bool, holder: str = "") -> str:

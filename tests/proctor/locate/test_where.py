@@ -90,7 +90,8 @@ def changed(*changes: tuple[str, str]) -> str:
 def test_one_change_is_found_and_told(mark: Mark, change: tuple[str, str], line: int, kind: str) -> None:
     result = mark(changed(change))
     assert result.state == "not_yet"
-    assert result.help == "located"
+    unread = "Your code never looks at `gain`." in result.message
+    assert (result.help, unread) == (("explained", True) if kind == "missing step" else ("located", False))
     assert result.line == line
     assert result.located is not None
     assert (result.located.by, result.located.kind) == ("repair", kind)
