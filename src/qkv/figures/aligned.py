@@ -15,7 +15,6 @@ from torch import Tensor, nn
 from qkv.figures.interactive import Choice, Interactive, Slider, interactive
 from qkv.figures.recurrence import headline
 from qkv.figures.style import BLUE, GREEN, GREY, INK, VERMILION, WIDTH
-from qkv.tasks import errands
 
 SHOWN = 6  # answers of the figure with one preference
 
@@ -101,7 +100,7 @@ def bill(found: Mapping[str, tuple[float, float, float, float]]) -> Figure:
     axes[0].plot([row[0] for row in found.values()], rows, "o", color=BLUE, label="right")
     axes[0].plot([row[1] for row in found.values()], rows, "|", color=BLUE, markersize=9, label="right, greedily")
     axes[1].plot([row[3] for row in found.values()], rows, "s", color=VERMILION)
-    axes[0].set(xlabel="does what it is asked", xlim=(0, 1.03))
+    axes[0].set(xlabel="does what it is asked (bars: at temperature 0)", xlim=(0, 1.03))
     axes[1].set(xlabel="nats a word on the base text")
     axes[1].set_xlim(left=0)
     axes[0].set_yticks(rows, list(found))
@@ -120,29 +119,32 @@ def preference(
     log_p: Callable[[nn.Module, Tensor], Tensor],
     asked: Tensor,
     write: Callable[..., Tensor],
+    errands: Any,
 ) -> Interactive:
     """Six answers to one errand; a reader prefers one to another, and steps of DPO move all of them.
 
     A small step along the gradient of log p(chosen) - log p(rejected) changes log p(a) by the product of its own
-    gradient with that one. These products are the model's; larger steps follow the same directions.
+    gradient with that one. These products are the model's; larger steps follow the same directions. The figure begins
+    with the pair for which the chosen answer falls most.
 
     Args:
         model: what answers.
         log_p: the chapter's: model, ids -> log-probability of each answer (n,), with gradients.
         asked: one errand (1, ASKED).
         write: the chapter's: model, errands, generator -> ids (n, LENGTH).
+        errands: the module of the task, `qkv.tasks.errands`: its words, and its checker.
     """
     answers, p, kernel = answers_and_gradients(model, log_p, asked, write)
-    texts = [errands.text(row).partition("= ")[2] for row in answers]
-    shown = [
-        f"{text.removesuffix(' <end>')}{' ✓' if ok else ''}"
-        for text, ok in zip(texts, errands.right(answers), strict=True)
-    ]
+    said = [errands.text(row).partition("= ")[2].removesuffix("<end>").strip() for row in answers]
+    right = errands.right(answers).tolist()
+    shown = [f"{words or '(nothing)'}{' ✓' if ok else ''}" for words, ok in zip(said, right, strict=True)]
+    own = kernel.diagonal()[:, None] - kernel  # (chosen, rejected): what a step does to the chosen one itself
+    chosen, rejected = divmod(int(own.fill_diagonal_(torch.inf).argmin()), len(shown))
     return interactive(
         "Where does the gap come from?",
         controls=[
-            Choice("chosen", "preferred", shown, shown[0]),
-            Choice("rejected", "to", shown, shown[-1]),
+            Choice("chosen", "preferred", shown, shown[chosen]),
+            Choice("rejected", "to", shown, shown[rejected]),
             Slider("beta", "β", (0.1, 0.3, 1, 2, 4), 0.1),
             Slider("step", "steps", range(41), 0),
         ],

@@ -5,12 +5,9 @@ function draw(kit, { chosen, rejected, beta, step }, { answers, p, kernel }) {
   const push = answers.map((_, a) => kernel[a][c] - kernel[a][r]);
   const rest = 1 - p.reduce((sum, one) => sum + one, 0);
   const drain = -p.reduce((sum, one, a) => sum + one * push[a], 0) / rest;
-  const RATE = 0.02;
+  const stride = 0.1 / Math.max(...push.map(Math.abs), 1e-9); // the quickest answer moves by a tenth of a nat at first
   let moved = 0; // along the direction of this pair
-  for (let i = 0; i < step; i += 1) {
-    const gap = beta * moved * (push[c] - push[r]);
-    moved += (RATE * beta) / (1 + Math.exp(gap)) / Math.max(beta, 0.3);
-  }
+  for (let i = 0; i < step; i += 1) moved += (2 * stride) / (1 + Math.exp(beta * moved * (push[c] - push[r])));
   const powers = [...push, drain].map((one, a) => (a < p.length ? p[a] : rest) * Math.exp(moved * one));
   const total = powers.reduce((sum, one) => sum + one, 0);
   const now = powers.map((one) => one / total);

@@ -112,7 +112,7 @@ def test_the_six_answers_are_the_likeliest_and_know_their_gradients() -> None:
 
 
 def test_the_figure_of_one_preference_holds_them() -> None:
-    figure = draw.preference(Words(), log_p, ASKED, write)
+    figure = draw.preference(Words(), log_p, ASKED, write, errands)
     data = held(figure)
     assert len(data["answers"]) == len(data["p"]) == len(data["kernel"]) == 6
     assert len(set(data["answers"])) == 6
@@ -120,7 +120,7 @@ def test_the_figure_of_one_preference_holds_them() -> None:
 
 @pytest.mark.browser
 def test_steps_make_a_gap_and_say_who_fell(opened: Callable[[Interactive, int], tuple[Page, list[str]]]) -> None:
-    figure = draw.preference(Words(), log_p, ASKED, write)
+    figure = draw.preference(Words(), log_p, ASKED, write, errands)
     page, errors = opened(figure, 700)
     said = page.locator(".said")
     assert "before any step" in said.inner_text()
