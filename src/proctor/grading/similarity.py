@@ -26,6 +26,8 @@ LONG = 180  # characters of shape that nobody writes alike by chance, to the let
 NEARLY = 0.8  # share that two have in common
 
 BASE = np.uint64(0x9E3779B97F4A7C15)  # of the checksums: odd, and large
+LOW = np.uint64(0xFFFFFFFF)
+BLOCK = 2_000_000  # characters of shape that are looked at together
 HALF = np.uint64(32)  # bits of a number that are a fingerprint; the others say whose it is
 
 TOKEN = re.compile(
@@ -121,17 +123,36 @@ def placeholder(token: str) -> str:
 
 def fingerprints(shapes: Sequence[bytes]) -> tuple[Prints, Counts]:
     """Checksums of all windows of all shapes and whose they are, each once, in order; the same in every process."""
+    parts, first = [], 0
+    while first < len(shapes):  # in blocks: what is computed on the way takes many times the room of the result
+        last, size = first, 0
+        while last < len(shapes) and (last == first or size + len(shapes[last]) <= BLOCK):
+            size += len(shapes[last])
+            last += 1
+        parts.append(_of_block(shapes[first:last], first))
+        first = last
+    both = np.concatenate(parts) if parts else np.zeros(0, np.uint64)
+    parts.clear()
+    both.sort()  # many times as fast as np.unique
+    both = both[is_new(both)]
+    return both >> HALF, (both & LOW).astype(np.int64)
+
+
+def _of_block(shapes: Sequence[bytes], first: int) -> Prints:
+    """Checksums of the windows of some shapes, each with the number of its shape, counted from `first`; each once."""
     text = np.frombuffer(b"".join(shapes), np.uint8)
-    owners = np.repeat(np.arange(len(shapes), dtype=np.uint64), [len(own) for own in shapes])
+    owners = np.repeat(np.arange(first, first + len(shapes), dtype=np.uint64), [len(own) for own in shapes])
     count = max(len(text) - WIDTH + 1, 0)
     prints = np.zeros(count, np.uint64)
     for place in range(WIDTH):
-        prints = (prints + text[place : place + count]) * BASE
-    first, last = owners[:count], owners[len(owners) - count :]
-    inside = first == last  # no window spans two shapes
-    both = np.sort(prints[inside] >> HALF << HALF | first[inside])  # many times as fast as np.unique
-    both = both[is_new(both)]
-    return both >> HALF, (both << HALF >> HALF).astype(np.int64)
+        prints += text[place : place + count]
+        prints *= BASE
+    begins, ends = owners[:count], owners[len(owners) - count :]
+    inside = begins == ends  # no window spans two shapes
+    both: Prints = prints[inside] >> HALF << HALF | begins[inside]
+    both.sort()
+    new: Prints = both[is_new(both)]
+    return new
 
 
 def is_new(ordered: Prints) -> np.ndarray[Any, np.dtype[np.bool_]]:

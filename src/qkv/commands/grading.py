@@ -116,7 +116,8 @@ def late_without_a_time(collected: Collected, scheme: Scheme) -> list[str]:
 def who_is_missing(students: list[str], who: lms.Roster | None, scheme: Scheme) -> list[str]:
     """Sentences on students that somebody names and the class has not, and the other way round."""
     others = list(dict.fromkeys(correction.folder for correction in scheme.corrections.of_others(students)))
-    said = lms.not_applied(others)
+    said = [f"{one} If they are one student, {lms.ONE_FOLDER}." for one in lms.spelled_twice(students)]
+    said += lms.not_applied(others)
     if absent := sorted(scheme.policy.students - set(map(key, students))):
         said.append(f"In {POLICY}, but without a submission: {joined_names(absent, lms.MOST)}.")
     if who is None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from proctor.report.lms import BadRoster, Roster, export_results, read_roster
+from proctor.report.lms import BadRoster, CannotExport, Roster, export_results, read_roster
 from proctor.report.lms.roster import Person
 
 ALL = "folder,id,name,login,email\nanna,0017,Anna Ahl,aahl,anna@example.org\nben,18,Ben Bo,bbo,ben@example.org\n"
@@ -139,3 +139,19 @@ def test_ids_stay_as_they_are_and_names_cannot_be_run(graded: Path) -> None:
         graded, "canvas", graded / "c.csv", {}, "qkv", roster(graded, "folder,id,name,login\nanna,-1,@SUM(A1),+x\n")
     )
     assert table(graded / "c.csv")[2] == ["'@SUM(A1)", "-1", "", "+x", "", "0.5"]
+
+
+def test_two_spellings_of_one_name_are_named_and_never_share_an_id(graded: Path) -> None:
+    rows = (graded / "results.jsonl").read_text("utf-8").splitlines()
+    one = {**json.loads(rows[0]), "student": "Jose\u0301"}
+    two = {**json.loads(rows[0]), "student": "Jos\u00e9"}
+    (graded / "results.jsonl").write_text(json.dumps(one) + "\n" + json.dumps(two) + "\n", encoding="utf-8")
+    said = export_results(graded, "csv", graded / "class.csv", {}, "qkv")
+    spellings = " and ".join([ascii("Jose\u0301"), ascii("Jos\u00e9")])
+    assert said == [
+        f"Jos\u00e9 is the name of 2 folders, in different spellings: {spellings}. "
+        "If they are one student, put their files into one folder."
+    ]
+    roster = Roster([Person("Jos\u00e9", "7", "Jos\u00e9")])
+    with pytest.raises(CannotExport, match=r"The roster has one id for them: put their files into one folder"):
+        export_results(graded, "canvas", graded / "class.csv", {}, "qkv", roster)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from proctor.marking.submissions import joined_names
@@ -10,9 +10,11 @@ from proctor.points.scheme import Scheme
 from proctor.report.lms import canvas, gradescope, moodle, plain
 from proctor.report.lms.results import CannotExport, Gradebook
 from proctor.report.lms.roster import BadRoster, Roster, read_roster
+from proctor.tables import key
 
 __all__ = ["FORMATS", "BadRoster", "CannotExport", "Roster", "differences", "export", "read_roster"]
 
+ONE_FOLDER = "put their files into one folder"
 MOST = 20  # names in a sentence
 
 FORMATS: dict[str, Callable[[Gradebook, Path], None]] = {
@@ -51,6 +53,8 @@ def export_results(
     """
     out.parent.mkdir(parents=True, exist_ok=True)
     book = Gradebook(directory / "results.jsonl", scheme or Scheme(points), program, roster)
+    if roster is not None and (twice := spelled_twice(book.students)):
+        raise CannotExport(f"{twice[0]} The roster has one id for them: {ONE_FOLDER}, and grade again.")
     if out.exists() and not out.is_file():  # a pipe, /dev/stdout
         FORMATS[kind](book, out)
         return remarks(book, kind)
@@ -69,7 +73,23 @@ def remarks(book: Gradebook, kind: str) -> list[str]:
         " Moodle refuses a whole file for one line without an id: they have none in it." if kind == "moodle" else ""
     )
     said = differences(book.unknown, [person.folder for person in book.absent], left_out)
-    return said + not_applied(book.not_applied)
+    return (
+        said
+        + [f"{one} If they are one student, {ONE_FOLDER}." for one in spelled_twice(book.students)]
+        + (not_applied(book.not_applied))
+    )
+
+
+def spelled_twice(students: Iterable[str]) -> list[str]:
+    """Folders whose names are one name but for how their letters are put together, in a sentence for each name."""
+    spellings: dict[str, list[str]] = {}
+    for student in students:
+        spellings.setdefault(key(student), []).append(student)
+    return [
+        f"{name} is the name of {len(found)} folders, in different spellings: {joined_names(list(map(ascii, found)))}."
+        for name, found in spellings.items()
+        if len(found) > 1
+    ]
 
 
 def not_applied(folders: Sequence[str]) -> list[str]:

@@ -66,6 +66,11 @@ class Gradebook:
             ) from None
 
     @cached_property
+    def students(self) -> list[str]:
+        """The names of all students."""
+        return [student.name for student in self]
+
+    @cached_property
     def unknown(self) -> list[str]:
         """Folders that the roster does not name."""
         return [student.name for student in self if student.person is None] if self.roster else []
