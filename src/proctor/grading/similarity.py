@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Any
 
 import numpy as np
@@ -67,8 +67,8 @@ class Likeness:
             self._code[student] = zlib.compress(code.encode("utf-8", "replace"), 1)
             self._shapes[student] = code_shape(code).encode("utf-8", "replace")
 
-    def pairs(self) -> list[Pair]:
-        """The pairs that are nearly the same, most alike first. Of those who handed in the very same code, the first
+    def pairs(self, most: int | None = None) -> list[Pair]:
+        """The pairs that are nearly the same, most alike first, or the first so many of them. Of those who handed in the very same code, the first
         stands for all, and each other one makes a pair with it: code is not usual for being copied often."""
         same: dict[bytes, list[str]] = {}
         for student in sorted(self._shapes):
@@ -85,11 +85,12 @@ class Likeness:
             size = min(unusual[first], unusual[second])
             if size >= LEAST and count >= NEARLY * size:
                 found.append(Pair(students[first], students[second], count / size))
+        found.sort(key=lambda pair: (-pair.share, pair.first, pair.second))
         try:
-            found = [pair for pair in found if self._alike(pair.first, pair.second)]
+            return list(islice((pair for pair in found if self._alike(pair.first, pair.second)), most))
         except ImportError:  # it is there, but does not work
-            self.compared, found = False, []
-        return sorted(found, key=lambda pair: (-pair.share, pair.first, pair.second))
+            self.compared = False
+            return []
 
     def _alike(self, first: str, second: str) -> bool:
         """copydetect's own opinion on the whole code of two students."""

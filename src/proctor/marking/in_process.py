@@ -31,6 +31,7 @@ from proctor.inside.running import (
 )
 from proctor.inside.time_limit import TimeLimit, time_limit
 from proctor.inside.warmup import stub_compiler
+from proctor.marking.not_there import not_there
 from proctor.sandbox import Limits, Run, Stopped
 
 LOOPS = "A check takes a moment. If a loop is running there, look at what should end it."
@@ -102,13 +103,13 @@ class InProcess:
 
     @contextmanager
     def _confined(self) -> Iterator[None]:
-        """One thread, as in the sandbox, and its limits of time and memory."""
+        """What the sandbox has: one thread, limits of time and memory, no disk, no network."""
         threads = torch.get_num_threads()
         torch.set_num_threads(1)
         # a graphics card is mapped as a whole, which says nothing of what is used
         memory = nullcontext() if torch.cuda.is_available() else memory_limit(self.limits.memory_mb)
         try:
-            with memory, time_limit(self.limits.seconds, WAITS * self.limits.seconds):
+            with memory, time_limit(self.limits.seconds, WAITS * self.limits.seconds), not_there():
                 yield
         finally:
             torch.set_num_threads(threads)

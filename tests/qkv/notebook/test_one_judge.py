@@ -73,6 +73,51 @@ def test_check_and_grade_say_the_same(
     assert said in checked.message
 
 
+ELSEWHERE = """
+import asyncio, os, socket, subprocess, tempfile, threading, torch
+from concurrent.futures import ThreadPoolExecutor
+
+async def now(x):
+    return x
+
+def softmax(scores, dim):
+    {does}
+    powers = torch.exp(scores - scores.amax(dim=dim, keepdim=True))
+    return powers / powers.sum(dim=dim, keepdim=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("does", "state"),
+    [
+        ("open('log.txt', 'a').write('x')", "stopped"),
+        ("tempfile.TemporaryFile().write(b'x')", "stopped"),
+        ("threading.Thread(target=print).start()", "stopped"),
+        ("ThreadPoolExecutor(2).submit(print).result()", "stopped"),
+        ("asyncio.run(now(scores))", "stopped"),
+        ("socket.socket()", "stopped"),
+        ("subprocess.run(['true'])", "stopped"),
+        ("os.system('true')", "passed"),  # which says that it failed, and raises nothing
+        ("os.mkdir('results')", "stopped"),
+        ("print('x', file=open(os.devnull, 'w'))", "passed"),
+        ("len(os.listdir(os.path.dirname(torch.__file__)))", "passed"),
+        ("open(torch.__file__).read()", "passed"),
+    ],
+)
+def test_what_is_not_there_when_an_answer_is_graded_is_not_there_in_a_check(
+    does: str, state: str, tmp_path: Path, grade: Callable[[Path], Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "work.py"
+    path.write_text(ELSEWHERE.format(does=does))
+    (checked,), _ = check_file(path)
+    assert (checked.state, checked.score) == (grade(path).state, grade(path).score)
+    assert checked.state == state, checked.message
+    assert [file.name for file in tmp_path.iterdir()] == ["work.py"]
+    assert state == "passed" or "PermissionError: " in checked.message, checked.message
+    (tmp_path / "mine.txt").write_text("whoever checked may write again")
+
+
 CHAPTER = ("softmax", "similarity_scores", "soft_lookup", "SelfAttention")
 LIMITS = Limits(seconds=3.0, memory_mb=1024, output_bytes=100_000)
 PARTS = """
