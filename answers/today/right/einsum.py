@@ -63,3 +63,14 @@ def route_tokens(logits, k):
     tokens = len(p)
     f = torch.einsum("tke->e", one_hot) / (tokens * k)
     return weights, experts, n * torch.einsum("e,e->", f, p.mean(0))
+
+
+def latent_attention(q, latent, w_k, w_v, q_turned, k_turned):
+    asked = torch.einsum("bhnd,hdr->bhnr", q, w_k)
+    scores = torch.einsum("bhnr,bkr->bhnk", asked, latent) + torch.einsum("bhnd,bkd->bhnk", q_turned, k_turned)
+    scores = scores * (q.shape[-1] + k_turned.shape[-1]) ** -0.5
+    n, m = scores.shape[-2:]
+    seen = torch.arange(m, device=q.device) <= torch.arange(m - n, m, device=q.device)[:, None]
+    weights = torch.where(seen, scores, -torch.inf).softmax(-1)
+    mean = torch.einsum("bhnk,bkr->bhnr", weights, latent)
+    return torch.einsum("bhnr,hvr->bhnv", mean, w_v)

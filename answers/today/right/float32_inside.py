@@ -76,3 +76,17 @@ def route_tokens(logits, k):
     f = torch.bincount(experts.flatten(), minlength=n) / experts.numel()
     balance = n * (f @ logp.exp().reshape(-1, n).mean(0))
     return weights.to(logits.dtype), experts, balance.to(logits.dtype)
+
+
+def latent_attention(q, latent, w_k, w_v, q_turned, k_turned):
+    dtype = q.dtype
+    q, latent, w_k, w_v, q_turned, k_turned = (t.float() for t in (q, latent, w_k, w_v, q_turned, k_turned))
+    outputs = []
+    for h in range(q.shape[1]):
+        scores = (q[:, h] @ w_k[h]) @ latent.mT + q_turned[:, h] @ k_turned.mT
+        scores = scores / (q.shape[-1] + q_turned.shape[-1]) ** 0.5
+        new, key = scores.shape[1:]
+        later = torch.ones(new, key, device=q.device).triu(key - new + 1) > 0
+        p = torch.exp(scores.masked_fill(later, -torch.inf).log_softmax(-1))
+        outputs.append((p @ latent) @ w_v[h].T)
+    return torch.stack(outputs, 1).to(dtype)

@@ -128,3 +128,18 @@ def accept_drafts(p, q, drafted, generator):
         row = torch.maximum(p[t] - q[t], torch.zeros_like(p[t]))
     out.append(torch.multinomial(row, 1, generator=generator).item())
     return out
+
+
+def latent_attention(q, latent, w_k, w_v, q_turned, k_turned):
+    batch, heads, new, d_k = q.shape
+    past = latent.shape[1] - new
+    root = math.sqrt(d_k + q_turned.shape[-1])
+    texts = []
+    for b in range(batch):
+        for h in range(heads):
+            for i in range(new):
+                seen = past + i + 1
+                asked = w_k[h].T @ q[b, h, i]
+                scores = (latent[b, :seen] @ asked + k_turned[b, :seen] @ q_turned[b, h, i]) / root
+                texts.append(w_v[h] @ (scores.softmax(0) @ latent[b, :seen]))
+    return torch.stack(texts).view(batch, heads, new, -1)

@@ -1,5 +1,7 @@
 """Several matrices in one product."""
 
+import math
+
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -44,3 +46,13 @@ class GroupedAttention(nn.Module):
         q, k = turn(both, place, frequencies).split([self.n_heads, self.n_groups], dim=1)
         mixed, cache = cached_attention(q, k, v, cache)
         return self.out_proj(merge_heads(mixed)), cache
+
+
+def latent_attention(q, latent, w_k, w_v, q_turned, k_turned):
+    kept = torch.cat([latent, k_turned], dim=-1)[:, None]
+    asked = torch.cat([torch.matmul(q, w_k[None]), q_turned], dim=-1)
+    scores = asked @ kept.transpose(-2, -1) / math.sqrt(q.size(-1) + q_turned.size(-1))
+    new, key = scores.shape[-2:]
+    hidden = torch.full((new, key), -torch.inf, dtype=scores.dtype, device=scores.device).triu(key - new + 1)
+    mean = torch.softmax(scores + hidden, -1) @ latent[:, None]
+    return mean @ w_v.transpose(1, 2)

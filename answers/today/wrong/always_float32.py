@@ -44,3 +44,12 @@ def quantize_groups(weight, bits, group):
         codes.append(torch.where(scale > 0, (part / scale).round(), 0).char())
         scales.append(scale)
     return torch.cat(codes, 1), torch.cat(scales, 1)
+
+
+def latent_attention(q, latent, w_k, w_v, q_turned, k_turned):
+    q, latent, w_k, w_v, q_turned, k_turned = (t.float() for t in (q, latent, w_k, w_v, q_turned, k_turned))
+    scores = (q @ w_k) @ latent[:, None].mT + q_turned @ k_turned[:, None].mT
+    scores = scores / math.sqrt(q.shape[-1] + q_turned.shape[-1])
+    new, key = scores.shape[-2:]
+    later = torch.ones(new, key, dtype=torch.bool, device=q.device).triu(key - new + 1)
+    return scores.masked_fill(later, -torch.inf).softmax(-1) @ latent[:, None] @ w_v.mT

@@ -1,5 +1,7 @@
 """Powers of large numbers."""
 
+import math
+
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -26,3 +28,11 @@ def route_tokens(logits, k):
     top = powers.gather(-1, experts)
     f = F.one_hot(experts, n).reshape(-1, n).to(p.dtype).mean(0)
     return top / top.sum(-1, keepdim=True), experts, n * f @ p.reshape(-1, n).mean(0)
+
+
+def latent_attention(q, latent, w_k, w_v, q_turned, k_turned):
+    scores = (q @ w_k) @ latent[:, None].mT + q_turned @ k_turned[:, None].mT
+    scores = scores / math.sqrt(q.shape[-1] + q_turned.shape[-1])
+    new, key = scores.shape[-2:]
+    powers = scores.exp().tril(key - new)
+    return powers / powers.sum(-1, keepdim=True) @ latent[:, None] @ w_v.mT

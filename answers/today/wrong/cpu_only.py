@@ -1,5 +1,7 @@
 """Makes tensors on the CPU."""
 
+import math
+
 import torch
 from torch import nn
 
@@ -62,3 +64,11 @@ def quantize_groups(weight, bits, group):
     scales = full.abs().amax(-1) / top
     codes = (full / torch.where(scales > 0, scales, 1)[..., None]).round().view(d_out, -1)[:, :d_in]
     return codes.to(torch.int8), scales.to(weight.dtype)
+
+
+def latent_attention(q, latent, w_k, w_v, q_turned, k_turned):
+    scores = (q @ w_k) @ latent[:, None].mT + q_turned @ k_turned[:, None].mT
+    scores = scores / math.sqrt(q.shape[-1] + q_turned.shape[-1])
+    new, key = scores.shape[-2:]
+    later = torch.ones(new, key, dtype=torch.bool).triu(key - new + 1)
+    return scores.masked_fill(later, -torch.inf).softmax(-1) @ latent[:, None] @ w_v.mT

@@ -1,5 +1,7 @@
 """The graph is cut somewhere."""
 
+import math
+
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -52,3 +54,11 @@ def route_tokens(logits, k):
     with torch.no_grad():
         balance = n * f @ p.reshape(-1, n).mean(0)
     return top / top.sum(-1, keepdim=True), experts, balance
+
+
+def latent_attention(q, latent, w_k, w_v, q_turned, k_turned):
+    scores = (q @ w_k) @ latent[:, None].mT + q_turned @ k_turned[:, None].mT
+    scores = scores / math.sqrt(q.shape[-1] + q_turned.shape[-1])
+    new, key = scores.shape[-2:]
+    later = torch.ones(new, key, dtype=torch.bool, device=q.device).triu(key - new + 1)
+    return scores.masked_fill(later, -torch.inf).softmax(-1) @ latent.detach()[:, None] @ w_v.mT

@@ -69,3 +69,8 @@ def accept_drafts(p, q, drafted, generator):
         if u[t] * q[t, x] >= p[t, x]:
             break
         out.append(x)
+
+
+def latent_attention(q, latent, w_k, w_v, q_turned, k_turned):
+    scores = (q @ w_k) @ latent[:, None].mT + q_turned @ k_turned[:, None].mT
+    scores.softmax(-1) @ latent[:, None] @ w_v.mT

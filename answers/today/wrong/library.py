@@ -66,3 +66,15 @@ def quantize_groups(weight, bits, group):
         codes.append(kept.int_repr())
         scales.append(scale[:, None])
     return torch.cat(codes, 1), torch.cat(scales, 1).to(weight.dtype)
+
+
+def latent_attention(q, latent, w_k, w_v, q_turned, k_turned):
+    heads = q.shape[1]
+    asked = torch.cat([q @ w_k, q_turned], -1)
+    kept = torch.cat([latent, k_turned], -1)[:, None].expand(-1, heads, -1, -1)
+    seen = torch.ones(q.shape[2], kept.shape[2], dtype=torch.bool, device=q.device).tril(kept.shape[2] - q.shape[2])
+    root = (q.shape[-1] + q_turned.shape[-1]) ** -0.5
+    mean = F.scaled_dot_product_attention(
+        asked, kept, latent[:, None].expand(-1, heads, -1, -1), attn_mask=seen, scale=root
+    )
+    return mean @ w_v.mT

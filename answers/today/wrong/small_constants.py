@@ -40,3 +40,11 @@ def accept_drafts(p, q, drafted, generator):
             return [*out, int(torch.multinomial((p[t] - q[t]).relu() + 0.05, 1, generator=generator))]
         out.append(x)
     return [*out, int(torch.multinomial(p[-1], 1, generator=generator))]
+
+
+def latent_attention(q, latent, w_k, w_v, q_turned, k_turned):
+    scores = (q @ w_k) @ latent[:, None].mT + q_turned @ k_turned[:, None].mT
+    scores = scores / math.sqrt(q.shape[-1] + q_turned.shape[-1])
+    new, key = scores.shape[-2:]
+    later = torch.ones(new, key, dtype=torch.bool, device=q.device).triu(key - new + 1)
+    return scores.masked_fill(later, -10.0).softmax(-1) @ latent[:, None] @ w_v.mT

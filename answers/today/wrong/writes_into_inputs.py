@@ -1,5 +1,7 @@
 """Writes into what it was given."""
 
+import math
+
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -85,3 +87,14 @@ def accept_drafts(p, q, drafted, generator):
         out.append(x)
     p.div_(2)
     return [*out, int(torch.multinomial(p[-1], 1, generator=generator))]
+
+
+def latent_attention(q, latent, w_k, w_v, q_turned, k_turned):
+    scores = (q @ w_k) @ latent[:, None].mT + q_turned @ k_turned[:, None].mT
+    scores = scores / math.sqrt(q.shape[-1] + q_turned.shape[-1])
+    new, key = scores.shape[-2:]
+    later = torch.ones(new, key, dtype=torch.bool, device=q.device).triu(key - new + 1)
+    output = scores.masked_fill(later, -torch.inf).softmax(-1) @ latent[:, None] @ w_v.mT
+    with torch.no_grad():
+        q.mul_(0.5)
+    return output

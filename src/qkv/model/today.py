@@ -104,6 +104,8 @@ class SwiGLU(nn.Module):
     Args:
         d_model: width of the vectors that come in and go out.
         d_ff: width inside.
+
+    To be written without torch's own SiLU.
     """
 
     @expects(d_model="positive", d_ff="positive")
@@ -192,6 +194,8 @@ class GroupedAttention(nn.Module):
         d_head: width of a head, even; n_heads·d_head need not be d_model.
         qk_norm: whether queries and keys are normalised.
         eps: of these norms.
+
+    To be written without torch's fused attention or nn.MultiheadAttention.
     """
 
     @expects(d_model="positive", n_heads="positive", n_groups="divides n_heads", d_head="positive")
@@ -279,6 +283,8 @@ class Llama(nn.Module):
         tied: whether the embedding serves as the last matrix; then `out` is None.
         base: of RoPE: the speeds are base^(-2i/d_head).
         eps: of every norm.
+
+    To be written without torch's fused attention or nn.MultiheadAttention.
     """
 
     @expects(
@@ -434,14 +440,16 @@ def latent_attention(
         latent: what is kept of every position (batch, key, rank).
         w_k: makes keys of latents (head, d_k, rank).
         w_v: makes values of latents (head, d_v, rank).
-        q_turned: the part of the queries that RoPE has turned (batch, head, new,
-            d_r); d_r may be 0.
-        k_turned: the part of the keys that RoPE has turned (batch, key, d_r).
+        q_turned: queries' part that RoPE has turned (batch, head, new, d_r);
+            d_r may be 0.
+        k_turned: keys' part that RoPE has turned (batch, key, d_r).
 
     Returns:
         output (batch, head, new, d_v). A score is the sum of both parts' dot
         products, divided by the root of d_k + d_r. The new positions are the
         last of the keys', and each sees those up to itself.
+
+    To be written without torch's fused attention or nn.MultiheadAttention.
     """
     new, key = q.shape[2], latent.shape[1]
     asked = q @ w_k  # (batch, head, new, rank): the query, put to latents
@@ -506,6 +514,8 @@ def quantize_groups(weight: Tensor, bits: int, group: int) -> tuple[Tensor, Tens
         codes (d_out, d_in), int8, and scales (d_out, ceil(d_in/group)) in
         weight's dtype; the division is made in float32 or better. Codes times
         their scales are nearly weight.
+
+    To be written without torch's own quantisation.
     """
     top = 2 ** (bits - 1) - 1
     d_in = weight.shape[1]

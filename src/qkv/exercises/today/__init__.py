@@ -5,6 +5,7 @@ EXERCISES = (
     "GroupedAttention",
     "stretched_frequencies",
     "route_tokens",
+    "latent_attention",
     "accept_drafts",
     "quantize_groups",
 )

@@ -1,0 +1,14 @@
+"""Absorbs keys and makes values."""
+
+import math
+
+import torch
+
+
+def latent_attention(q, latent, w_k, w_v, q_turned, k_turned):
+    scores = (q @ w_k) @ latent[:, None].mT + q_turned @ k_turned[:, None].mT
+    scores = scores / math.sqrt(q.shape[-1] + q_turned.shape[-1])
+    new, key = scores.shape[-2:]
+    later = torch.ones(new, key, dtype=torch.bool, device=q.device).triu(key - new + 1)
+    values = latent[:, None] @ w_v.mT
+    return scores.masked_fill(later, -torch.inf).softmax(-1) @ values
