@@ -143,3 +143,43 @@ def latent_attention(q, latent, w_k, w_v, q_turned, k_turned):
                 scores = (latent[b, :seen] @ asked + k_turned[b, :seen] @ q_turned[b, h, i]) / root
                 texts.append(w_v[h] @ (scores.softmax(0) @ latent[b, :seen]))
     return torch.stack(texts).view(batch, heads, new, -1)
+
+
+class Llama(nn.Module):
+    def __init__(
+        self, vocab, d_model, n_heads, n_groups, n_layers, d_ff, d_head=None, qk_norm=False, tied=False, base=10000.0,
+        eps=1e-6,
+    ):  # fmt: skip
+        super().__init__()
+        width = d_model // n_heads if d_head is None else d_head
+        self.tokens = nn.Embedding(vocab, d_model)
+        self.layers = nn.ModuleList()
+        for _ in range(n_layers):
+            parts = {
+                "norm1": RMSNorm(d_model, eps),
+                "attention": GroupedAttention(d_model, n_heads, n_groups, width, qk_norm, eps),
+                "norm2": RMSNorm(d_model, eps),
+                "feed_forward": SwiGLU(d_model, d_ff),
+            }
+            self.layers.append(nn.ModuleDict(parts))
+        self.norm = RMSNorm(d_model, eps)
+        self.out = None if tied else nn.Linear(d_model, vocab, bias=False)
+        speeds = base ** (-torch.arange(0, width, 2, dtype=torch.float64) / width)
+        self.register_buffer("frequencies", speeds, persistent=False)
+
+    def forward(self, ids, caches=None):
+        rows = []
+        for step in range(ids.shape[1]):
+            x = torch.stack([self.tokens.weight[i] for i in ids[:, step]])[:, None]
+            after = []
+            for i in range(len(self.layers)):
+                layer = self.layers[i]
+                cache = None if caches is None else caches[i]
+                seen, cache = layer["attention"](layer["norm1"](x), self.frequencies, cache)
+                x = x + seen
+                x = x + layer["feed_forward"](layer["norm2"](x))
+                after.append(cache)
+            caches = after
+            x = self.norm(x)
+            rows.append(x @ self.tokens.weight.T if self.out is None else self.out(x))
+        return torch.cat(rows, 1), caches

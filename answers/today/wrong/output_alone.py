@@ -1,12 +1,14 @@
-"""Returns the output without the cache."""
+"""Returns only a part of what was asked for."""
 
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 from qkv.model.cost import cached_attention
 from qkv.model.heads import merge_heads, split_heads
 from qkv.model.norm import RMSNorm
 from qkv.model.positions import turn
+from qkv.model.today import SwiGLU
 
 
 class GroupedAttention(nn.Module):
@@ -32,3 +34,37 @@ class GroupedAttention(nn.Module):
 def route_tokens(logits, k):
     experts = logits.argsort(dim=-1, descending=True, stable=True)[..., :k]
     return logits.gather(-1, experts).softmax(-1), experts
+
+
+class Llama(nn.Module):
+    def __init__(
+        self, vocab, d_model, n_heads, n_groups, n_layers, d_ff, d_head=None, qk_norm=False, tied=False, base=10000.0,
+        eps=1e-6,
+    ):  # fmt: skip
+        super().__init__()
+        width = d_model // n_heads if d_head is None else d_head
+        self.tokens = nn.Embedding(vocab, d_model)
+        self.layers = nn.ModuleList()
+        for _ in range(n_layers):
+            parts = {
+                "norm1": RMSNorm(d_model, eps),
+                "attention": GroupedAttention(d_model, n_heads, n_groups, width, qk_norm, eps),
+                "norm2": RMSNorm(d_model, eps),
+                "feed_forward": SwiGLU(d_model, d_ff),
+            }
+            self.layers.append(nn.ModuleDict(parts))
+        self.norm = RMSNorm(d_model, eps)
+        self.out = None if tied else nn.Linear(d_model, vocab, bias=False)
+        speeds = base ** (-torch.arange(0, width, 2, dtype=torch.float64) / width)
+        self.register_buffer("frequencies", speeds, persistent=False)
+
+    def forward(self, ids, caches=None):
+        x, after = self.tokens(ids), []
+        caches = [None] * len(self.layers) if caches is None else caches
+        for layer, cache in zip(self.layers, caches, strict=True):
+            seen, cache = layer["attention"](layer["norm1"](x), self.frequencies, cache)
+            x = x + seen
+            x = x + layer["feed_forward"](layer["norm2"](x))
+            after.append(cache)
+        x = self.norm(x)
+        return F.linear(x, self.tokens.weight if self.out is None else self.out.weight)

@@ -3,6 +3,7 @@
 EXERCISES = (
     "SwiGLU",
     "GroupedAttention",
+    "Llama",
     "stretched_frequencies",
     "route_tokens",
     "latent_attention",
