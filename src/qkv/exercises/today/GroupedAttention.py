@@ -180,6 +180,20 @@ usual(exercise, words_and_cache, build)
 
 
 @exercise.property
+def far_on_in_bfloat16(grouped: Any) -> Seen:
+    """a word behind some three hundred, in bfloat16
+
+    With bfloat16 vectors your turns are wrong far on in a text: bfloat16 has no 257, and no angle near 300 to a tenth.
+    Positions times speeds are made in float64 or float32, whatever the vectors are; their cosines may be rounded.
+    """
+    past = whole(300, 400, seed="far")
+    layer = layer_of(grouped, 10, 4, 2, 6).to(torch.bfloat16)
+    cache = [t.to(torch.bfloat16) for t in a_past(2, 2, past, 6)]
+    _, (keys, _) = layer(stream(2, 3, 10, std=1.0).to(torch.bfloat16), speeds(6), tuple(cache))
+    return {"new keys": keys[:, :, past:]}
+
+
+@exercise.property
 def another_text(grouped: Any) -> Seen:
     """the same layer, called for a second text of as many sequences, without a cache
 
