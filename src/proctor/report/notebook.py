@@ -48,7 +48,8 @@ def card(result: Result, style: bool = True) -> str:
         parts.append(f'<p class="next">Next: {step}</p>')
     parts += [f'<p class="remark">Remark: {prose(remark)}</p>' for remark in result.remarks]
     if result.ours:
-        parts.append(f"<details><summary>How ours does it</summary><pre>{escape(result.ours)}</pre></details>")
+        ours = f'<pre tabindex="0">{escape(result.ours)}</pre>'
+        parts.append(f'<details class="ours"><summary>How ours does it</summary>{ours}</details>')
     if result.printed:
         printed = escape(result.printed.rstrip())
         parts.append(

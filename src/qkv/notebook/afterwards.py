@@ -58,8 +58,8 @@ def difference(yours: Version, ours: Version) -> str:
         return ""
     if yours.loops and not ours.loops:
         return (
-            f"In line {yours.loops[0]} you go through the numbers one by one, in Python; ours leaves that to torch's "
-            "operations, which do all of them at once."
+            f"In line {yours.loops[0]} yours loops in Python; ours has no loop, and leaves it to torch's operations to "
+            "do all at once."
         )
     lines = f"{yours.lines} lines" if yours.lines > 1 else "one line"
     if yours.lines > LONGER * ours.lines and yours.lines - ours.lines > 2:

@@ -18,8 +18,7 @@ OURS = """def f(x):
     [
         (OURS, ""),
         ("def f(x):\n    '''Text.'''\n    return [a.exp() for a in x]",
-         "In line 3 you go through the numbers one by one, in Python; ours leaves that to torch's "
-         "operations, which do all of them at once."),
+         "In line 3 yours loops in Python; ours has no loop, and leaves it to torch's operations to do all at once."),
         ("def f(x):\n" + "    x = x.exp()\n" * 9 + "    return x",
          "Yours takes 10 lines, ours 4: look for what ours does without."),
         ("def f(x): return g(x)",
@@ -46,7 +45,7 @@ def test_a_passed_card_has_ours_folded(tmp_path, monkeypatch):
     monkeypatch.setenv("QKV_PROGRESS", str(tmp_path / "progress.json"))
     result = check(softmax)
     assert result.remarks == ("Yours takes one line, ours 3: yours is the shorter one.",)
-    assert "<details><summary>How ours does it</summary><pre>def softmax(" in card(result)
+    assert '<details class="ours"><summary>How ours does it</summary><pre tabindex="0">def softmax(' in card(result)
     assert "amax" not in result.message.partition("Remark: ")[0]
     monkeypatch.setenv("QKV_PROGRESS", "off")
     assert check(softmax).ours == "", "editions that are executed show what every student sees"
