@@ -391,7 +391,7 @@ def never_cut(ratio: Tensor, cut: Tensor, advantage: Tensor) -> Tensor:
 def always_cut(ratio: Tensor, cut: Tensor, advantage: Tensor) -> Tensor:
     """You use the cut ratio alone, without the smaller of both.
 
-    A word that has moved the *wrong* way by much then has no gradient either, and never comes back.
+    A word that has moved the *wrong* way by much then has no gradient either, where it needs one most.
     """
     return cut * advantage
 
@@ -419,8 +419,8 @@ def smaller_ratio(ratio: Tensor, cut: Tensor, advantage: Tensor) -> Tensor:
 def penalty_turned_round(new: Tensor, reference: Tensor) -> Tensor:
     """In your penalty d is new - reference; it should be reference - new.
 
-    Both are 0 where the two agree and above 0 elsewhere, but only the mean of the second, over words that the model
-    wrote, is the divergence from the reference.
+    Both are 0 where the two agree and above 0 elsewhere. But only with d = reference - new is the mean, over words that
+    the model itself draws, the divergence from the reference.
     """
     return never_below_0(reference, new)
 
@@ -504,7 +504,7 @@ def texts_first(losses: Tensor, which: Tensor, answer: Tensor) -> Tensor:
 def over_the_batch(losses: Tensor, which: Tensor, answer: Tensor) -> Tensor:
     """You divide the sum by the number of texts.
 
-    Then long answers weigh more, whatever they are worth. Divide by the number of words in the answers.
+    Then the loss, and with it every step, grows with the length of the answers. Divide by the number of their words.
     """
     return losses.sum() / len(answer)
 
@@ -560,10 +560,11 @@ def replaced_after_the_exponential(
     clip: float = 0.2,
     kl: float = 0.0,
 ) -> Tensor:
-    """You compute for all words and put a 0 where there is no answer; the loss is right, but its gradient is NaN.
+    """You compute for all words, and what is outside of the answers goes out afterwards; the loss is right, but its
+    gradient is NaN.
 
-    On the way back the 0 is multiplied by the slope of e^ at huge numbers, which is infinite. Choose the words, or
-    replace their log-probabilities, *before* the exponential.
+    On the way back a 0 is multiplied by the slope of e^ at huge numbers, which is infinite. What is outside has to be
+    out *before* the exponential.
     """
     kept = answer.clone()
     kept[:, 0] = False

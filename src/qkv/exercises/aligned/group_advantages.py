@@ -176,7 +176,7 @@ def floats_only(rewards: Tensor) -> Tensor:
 def rewards_trained(rewards: Tensor) -> Tensor:
     """A gradient leads from your advantages back to the rewards.
 
-    If rewards come out of a network, the policy's loss would train that too, to reward what the policy does. Hold them.
+    If rewards come out of a network, the policy's loss would train that too. Hold them.
     """
     return rewards
 
@@ -241,7 +241,7 @@ def mean_less_reward(rewards: Tensor, base: Tensor) -> Tensor:
 def one_less(rewards: Tensor) -> Tensor:
     """You divide by one less than the size of the group in the deviation.
 
-    That is torch's default, and for a group of one it is 0/0. The biased deviation is asked for.
+    That is torch's default, and for a group of one it would be 0/0. The biased deviation is asked for.
     """
     return rewards.std(-1, keepdim=True)
 
@@ -322,7 +322,7 @@ def eps_as_a_floor(better: Tensor, deviation: Tensor, eps: float) -> Tensor:
 def multiplied(better: Tensor, deviation: Tensor, eps: float) -> Tensor:
     """You multiply by the deviation where you should divide.
 
-    Dividing makes groups comparable: after it, all but those of equal rewards have a deviation of about 1.
+    Dividing makes groups comparable, whatever the unit of their rewards is.
     """
     return better * (deviation + eps)
 

@@ -247,7 +247,7 @@ def never_added_up(log_p: Tensor, kept: Tensor) -> Tensor:
 
 @exercise.instead_of("finish")
 def surprise_returned(sums: Tensor) -> Tensor:
-    """Your sign is turned round: likely answers get large numbers above 0 if they are long.
+    """Your sign is turned round: your numbers are above 0, and the least likely answer has the largest.
 
     A log-probability is never above 0. It is no loss, and has no minus before it.
     """
