@@ -122,7 +122,7 @@ def settle(who: Who, roster: Roster | None) -> Who:
         return who
     if person := roster.find(who.folder):
         return replace(who_of(person, who.original), folder=who.folder)
-    person = roster.known_as(id=who.id, login=who.login, email=who.email)
+    person = roster.known_as(id=who.id, login=who.login, email=who.email, name=who.name)
     return who if person is None else who_of(person, who.original)
 
 

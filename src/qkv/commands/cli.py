@@ -339,6 +339,38 @@ def review_class(directory: Path, submissions: Path | None, port: int | None, no
     sys.exit(reviewing.review_class(directory, submissions, port, not no_browser))
 
 
+@main.command()
+@click.argument("directory", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--to", "out", required=True, type=click.Path(file_okay=False, path_type=Path), help="A folder for it.")
+@click.option("--student", "students", multiple=True, metavar="NAME", help="Release to this one only; may be repeated.")
+@click.option("--exercises", metavar="A,B", help="Release these only: exercises by name, chapters by stem.")
+@click.option("--anonymous", is_flag=True, help="Ids instead of names; DIR/anonymous.csv keeps who is who.")
+@click.option("--roster", type=ROSTER, help=f"{ROSTER_HELP} Without it, the one that `qkv grade` was given.")
+@click.option("--policy", type=ROSTER, help=f"{POLICY_HELP} Without it, the one that `qkv grade` used.")
+@click.option("--times", type=ROSTER, help=TIMES_HELP)
+def release(
+    directory: Path,
+    out: Path,
+    students: tuple[str, ...],
+    exercises: str | None,
+    anonymous: bool,
+    roster: Path | None,
+    policy: Path | None,
+    times: Path | None,
+) -> None:
+    """Write what students get of the results in DIR: pages, grades, and the files that Canvas and Moodle take back.
+
+    Corrections and the policy are in them, as they are now: nothing has to be graded again.
+    """
+    if not (directory / "results.jsonl").exists():
+        raise click.UsageError(f"There is no results.jsonl in {directory}. Name a folder that `qkv grade --out` wrote.")
+    chosen = chosen_exercises(exercises) if exercises is not None else None
+
+    from qkv.commands.releasing import release_results
+
+    sys.exit(release_results(directory, out, students, chosen, anonymous, roster, policy, times))
+
+
 # ---- authors
 
 

@@ -54,7 +54,9 @@ def matched(name: str) -> re.Match[str] | None:
 def who(match: re.Match[str]) -> Who:
     if match.re is ANONYMOUS:
         return Who(legible(f"anon_{match['name']}"))
-    return Who(legible(f"{match['name']}_{match['user']}"), id=match["user"], name=legible(match["name"]))
+    original = f"{match['name']}_{match['late'] or ''}{match['user']}_{match['file']}_"  # so Canvas knows it again
+    folder = legible(f"{match['name']}_{match['user']}")
+    return Who(folder, id=match["user"], name=legible(match["name"]), original=original)
 
 
 def with_versions(found: Found) -> Found:

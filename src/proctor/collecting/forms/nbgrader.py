@@ -47,7 +47,7 @@ def uploads(tree: Tree, folder: str) -> Found:
         else:
             place = joined(folder, student)
             at = newest_time(tree, place)
-            found.uploads.append(Upload(Who(legible(student)), place, at=at))
+            found.uploads.append(Upload(Who(legible(student), login=legible(student)), place, at=at))
     return found
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from proctor.marking.submissions import joined_names
 from proctor.points.scheme import Scheme
 from proctor.report.lms import canvas, gradescope, moodle, plain
-from proctor.report.lms.results import CannotExport, Gradebook
+from proctor.report.lms.results import CannotExport, Choice, Gradebook
 from proctor.report.lms.roster import BadRoster, Roster, read_roster
 from proctor.tables import key
 
@@ -33,6 +33,7 @@ def export_results(
     program: str,
     roster: Roster | None = None,
     scheme: Scheme | None = None,
+    choice: Choice | None = None,
 ) -> list[str]:
     """Turn the results in `directory` into a file for an LMS, which appears whole or not at all.
 
@@ -44,6 +45,7 @@ def export_results(
         program: the package whose command line graded the class; Gradescope runs it over there.
         roster: who is who, if somebody said it.
         scheme: from scores to points.
+        choice: of students and exercises.
 
     Returns:
         what an instructor should know about it, in sentences.
@@ -52,7 +54,7 @@ def export_results(
         CannotExport: the results are not what this form can hold.
     """
     out.parent.mkdir(parents=True, exist_ok=True)
-    book = Gradebook(directory / "results.jsonl", scheme or Scheme(points), program, roster)
+    book = Gradebook(directory / "results.jsonl", scheme or Scheme(points), program, roster, choice)
     if roster is not None and (twice := spelled_twice(book.students)):
         raise CannotExport(f"{twice[0]} The roster has one id for them: {ONE_FOLDER}, and grade again.")
     if out.exists() and not out.is_file():  # a pipe, /dev/stdout
