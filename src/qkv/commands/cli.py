@@ -51,8 +51,8 @@ class Seconds(click.FloatRange):
 def main() -> None:
     """QKV: build the Transformer from scratch.
 
-    Students need start, check, hint, status, stub, watch, review, update and hand-in; instructors grade and export;
-    authors lint, build and book.
+    Students need start, check, hint, status, stub, watch, review, update and hand-in; instructors grade, release and
+    export; authors lint, build and book.
     """
 
 
@@ -219,8 +219,19 @@ TIMES_HELP = "A CSV file with the columns folder,time: when they handed in. It o
 FORMS = ["canvas", "moodle", "gradescope", "nbgrader", "classroom", "folders"]
 
 
+class ClassPath(click.Path):
+    """A folder, or a zip file of one; a message about what is not there says which was expected."""
+
+    def __init__(self) -> None:
+        super().__init__(exists=True, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        self.name = "file" if str(value).lower().endswith(".zip") else "directory"
+        return super().convert(value, param, ctx)
+
+
 @main.command()
-@click.argument("submissions", type=click.Path(exists=True, path_type=Path))
+@click.argument("submissions", type=ClassPath())
 @click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path), help="Where results go.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Workers; as many as there are cores unless said.")
 @click.option("--engine", type=click.Choice(["local", "dask"]), default="local", show_default=True)

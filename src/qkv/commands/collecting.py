@@ -39,7 +39,7 @@ def collect_class(
     except BadDownload as error:
         raise click.UsageError(str(error)) from None
     except OSError as error:
-        raise click.UsageError(f"{submissions} cannot be read ({os_error(error)}).") from None
+        raise click.UsageError(f"{submissions} cannot be read ({os_error_text(error)}).") from None
     for sentence in sentences(collected, out):
         say(sentence)
     return collected
@@ -102,5 +102,7 @@ def alive(number: str) -> bool:
     return True
 
 
-def os_error(error: OSError) -> str:
-    return str(error.strerror or error)
+def os_error_text(error: OSError) -> str:
+    """The system's message for an OSError, with its file."""
+    about = f": {error.filename}" if error.filename is not None else ""
+    return f"{error.strerror or error}{about}"

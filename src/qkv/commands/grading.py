@@ -23,7 +23,7 @@ from proctor.report import lms
 from proctor.sandbox import Fault, Limits, Refused, choose
 from proctor.tables import BadTable, key
 from qkv.assignments import assignment
-from qkv.commands.collecting import collect_class
+from qkv.commands.collecting import collect_class, os_error_text
 from qkv.commands.scheme import POLICY, TIMES, in_groups, keep_copies, policy_beside, read_scheme
 
 ROSTER = "roster.csv"  # in the folder of results, where grading leaves it for the export
@@ -242,9 +242,3 @@ def make_writable(folder: Path, wanted: Path | None = None) -> None:
         raise click.UsageError(
             f"{wanted or folder} cannot be written ({error.strerror}). Name another place with --out."
         ) from None
-
-
-def os_error_text(error: OSError) -> str:
-    """The system's message for an OSError, with its file."""
-    about = f": {error.filename}" if error.filename is not None else ""
-    return f"{error.strerror or error}{about}"

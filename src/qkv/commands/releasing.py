@@ -15,7 +15,8 @@ from proctor.report.lms.results import Choice
 from proctor.report.release import MANIFEST, Release, write_release
 from proctor.tables import key
 from qkv.assignments import assignment
-from qkv.commands.grading import known_roster, make_writable, os_error_text, say
+from qkv.commands.collecting import os_error_text
+from qkv.commands.grading import known_roster, make_writable, say
 from qkv.commands.scheme import read_scheme
 
 USES = {

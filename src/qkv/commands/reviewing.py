@@ -16,7 +16,7 @@ from proctor.review.desk import Desk
 from proctor.review.groups import GradedClass, Read
 from proctor.review.server import ReviewServer
 from qkv.assignments import assignment
-from qkv.commands.grading import os_error_text
+from qkv.commands.collecting import os_error_text
 from qkv.commands.ports import NotServing, first_free_port
 from qkv.commands.scheme import read_scheme, worth
 from qkv.commands.start import has_screen, stop_signals

@@ -38,9 +38,21 @@ CONTRACT = {
         "--seed",
         "--no-resume",
         "--roster",
+        "--policy",
+        "--times",
+        "--form",
         "--trust-submissions",
     },
-    "export": {"--format", "--out", "--roster"},
+    "export": {"--format", "--out", "--roster", "--policy", "--times"},
+    "release": {
+        "--to",
+        "--student",
+        "--exercises",
+        "--anonymous",
+        "--roster",
+        "--policy",
+        "--times",
+    },
     "review-class": {"--submissions", "--port", "--no-browser"},
     "new": set(),
     "lint": {"--salts", "--jobs", "--changed", "--turn"},
@@ -268,6 +280,9 @@ def test_grade(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "seed": 7,
         "resume": False,
         "roster": None,
+        "form": None,
+        "policy": None,
+        "times": None,
         "trust_submissions": False,
     }
 
@@ -285,7 +300,7 @@ def test_export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pretend(monkeypatch, "qkv.commands.grading", export_class=lambda *given: seen.extend(given) or 0)
     (tmp_path / "who.csv").write_text("")
     assert run("export", tmp_path, "--format", "canvas", "--out", tmp_path / "c.csv").exit_code == 0
-    assert seen == [tmp_path, "canvas", tmp_path / "c.csv", None]
+    assert seen == [tmp_path, "canvas", tmp_path / "c.csv", None, None, None]
     seen.clear()
     assert (
         run(
@@ -293,7 +308,7 @@ def test_export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ).exit_code
         == 0
     )
-    assert seen == [tmp_path, "csv", tmp_path / "c.csv", tmp_path / "who.csv"]
+    assert seen == [tmp_path, "csv", tmp_path / "c.csv", tmp_path / "who.csv", None, None]
 
 
 @pytest.mark.parametrize(("names", "handed_on"), [([], []), (["lookup", "softmax"], ["lookup", "softmax"])])
