@@ -171,9 +171,11 @@ def submission_of(root: Path, student: str, uploads: list[Upload]) -> Submission
 
 def unpacked_class(tree: ZipTree, students: dict[str, list[Upload]], place: Path) -> list[Submission]:
     """The submissions of a class whose download was a zip file. A group's upload is unpacked once."""
+    from tqdm import tqdm
+
     there: dict[str, tuple[Path, tuple[File, ...]]] = {}
     submissions = []
-    for student, uploads in students.items():
+    for student, uploads in tqdm(students.items(), desc="Unpacking", unit=" students", delay=2, leave=False):
         for upload in uploads:
             if upload.path not in there:
                 folder = place / str(len(there))

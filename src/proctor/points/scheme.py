@@ -100,7 +100,7 @@ class Scheme:
         times: Mapping[str, datetime] | None = None,
     ) -> None:
         self.policy = policy or Policy()
-        self._worth = {**worth, **self.policy.points}
+        self._worth = worth
         self.corrections = corrections or Corrections()
         self.times = {key(student): at for student, at in (times or {}).items()}
 
@@ -110,7 +110,7 @@ class Scheme:
         return cls({exercise.name: exercise.points for exercise in assignment.exercises})
 
     def worth(self, exercise: str) -> float:
-        return self._worth.get(exercise, 1.0)
+        return self.policy.points[exercise] if exercise in self.policy.points else self._worth.get(exercise, 1.0)
 
     def possible(self, exercises: Iterable[str]) -> float:
         """The points that these exercises can bring together."""

@@ -23,6 +23,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tqdm import tqdm
+
 from proctor.collecting.listing import Listed
 from proctor.grading.journal import GradedSubmission, read_marked, write_atomically
 from proctor.marking.assignment import Assignment
@@ -103,7 +105,7 @@ def write_pages(release: Release, out: Path, names: Mapping[str, str]) -> list[s
     originals = {key(one.person.folder): one.original for one in release.listed if one.original and not names}
     manifest = []
     with Archives(out) as archives:
-        for marked, marks in release.students():
+        for marked, marks in tqdm(release.students(), desc="Writing pages", unit=" students", delay=2, leave=False):
             shown = renamed(marked, names.get(marked.student, marked.student))
             page = feedback_page(release.assignment, shown, marks).encode("utf-8", "backslashreplace")
             name = page_name(shown.student)

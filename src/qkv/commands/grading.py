@@ -65,10 +65,14 @@ def grade_submissions(
             click.echo(text, err=True)
             return 1
         make_writable(out)
-        keep_copies(out, {ROSTER: roster, POLICY: policy, TIMES: times})
-        listing.write_listing(out / listing.NAME, collected)
-        collected = in_groups(collected, read_scheme(out), say)
-        listing.write_listing(out / listing.NAME, collected)  # with the groups, whose times are those of their upload
+        try:
+            keep_copies(out, {ROSTER: roster, POLICY: policy, TIMES: times})
+            listing.write_listing(out / listing.NAME, collected)
+            collected = in_groups(collected, read_scheme(out), say)
+            listing.write_listing(out / listing.NAME, collected)  # with the groups: their upload's time is theirs
+        except OSError as error:
+            click.echo(f"Not graded: {os_error_text(error)}. Nothing was marked yet.", err=True)
+            return 1
         scheme = read_scheme(out)
         found = collected.submissions.submissions
         names = [submission.student for submission in found]

@@ -18,7 +18,7 @@ from proctor.review.server import ReviewServer
 from qkv.assignments import assignment
 from qkv.commands.collecting import os_error_text
 from qkv.commands.ports import NotServing, first_free_port
-from qkv.commands.scheme import read_scheme, worth
+from qkv.commands.scheme import Worth, read_scheme
 from qkv.commands.start import has_screen, stop_signals
 
 DEFAULT_PORT = 8150
@@ -45,7 +45,7 @@ def review_class(results: Path, submissions: Path | None, port: int | None, brow
     except NotServing as trouble:
         click.echo(f"qkv review-class: {trouble}", err=True)
         return 1
-    desk = Desk(results, graded, {**worth(), **scheme.policy.points}, files)
+    desk = Desk(results, graded, Worth(scheme.policy.points), files)
     with ReviewServer(desk, chosen, assignment(None).title) as server:
         threading.Thread(target=server.serve_forever, name="review", daemon=True).start()
         counts = f"{counted(len(graded.students), 'student')}, {counted(len(before), 'correction')} so far"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -24,9 +24,25 @@ from qkv import exercises
 POLICY, TIMES = policy_file.NAME, times_file.NAME
 
 
-def worth() -> dict[str, float]:
-    """Exercise -> the points that it is worth by itself."""
-    return {name: exercises.get(name).points for name in exercises.names()}
+class Worth(Mapping[str, float]):
+    """Exercise -> the points that it is worth: as somebody says, else by itself, and only then is it imported."""
+
+    def __init__(self, said: Mapping[str, float] | None = None) -> None:
+        self.said = said or {}
+
+    def __getitem__(self, name: str) -> float:
+        if name not in self:
+            raise KeyError(name)
+        return self.said[name] if name in self.said else exercises.get(name).points
+
+    def __contains__(self, name: object) -> bool:
+        return name in exercises.names()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(exercises.names())
+
+    def __len__(self) -> int:
+        return len(exercises.names())
 
 
 def policy_beside(submissions: Path) -> Path | None:
@@ -48,13 +64,13 @@ def read_scheme(results: Path, policy: Path | None = None, times: Path | None = 
     Raises:
         click.UsageError: one of the files has a mistake.
     """
-    own = worth()
+    own = Worth()
     chapters = {stem: exercises.names_of(stem) for stem in exercises.CHAPTERS}
     chapters = {stem: names for stem, names in chapters.items() if names}
     policy, times = policy or results / POLICY, times or results / TIMES
     try:
         rules = read_policy(policy, own, chapters) if policy.exists() else Policy()
-        corrected = corrections.read(results / corrections.NAME, {**own, **rules.points})
+        corrected = corrections.read(results / corrections.NAME, Worth(rules.points))
         listed = listing.read_listing(results / listing.NAME)
         given = times_file.read_times(times) if times.exists() else {}
     except (BadPolicy, corrections.BadCorrections, BadTable) as error:

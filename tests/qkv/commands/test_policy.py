@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -71,3 +73,16 @@ def test_a_mistake_in_the_policy_is_told_before_anything_is_marked(place: Path) 
     assert "course.toml cannot be used as it is:" in said
     assert "line 2: there is no exercise and no chapter 'softmaxx'; did you mean softmax?" in said
     assert not (place / "results" / "results.jsonl").exists()
+
+
+def test_points_of_one_exercise_import_no_other(place: Path) -> None:
+    """`import torch` is most of what grading one upload takes; all exercises would be a third of that again."""
+    script = (
+        "import sys; from pathlib import Path; from qkv.commands.scheme import read_scheme;"
+        f"print(read_scheme(Path({str(place)!r})).worth('softmax'));"
+        "print(*[name for name in sys.modules if name.startswith('qkv.exercises.') and name.count('.') > 2])"
+    )
+    shown = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    points, modules = shown.splitlines()
+    assert points == "4.0"
+    assert set(modules.split()) <= {"qkv.exercises.lookup.softmax", "qkv.exercises.lookup.shared"}
