@@ -540,8 +540,9 @@ class Flow:
         if before.shape != after.shape or not before.size:
             return False
         largest = np.abs(np.nan_to_num(before)).argmax()
-        factor = after.flat[largest] / before.flat[largest] if before.flat[largest] else np.nan
-        return bool(np.isfinite(factor)) and close(before * factor, after)
+        with np.errstate(all="ignore"):  # 0 · inf is NaN, of which nobody has to be told
+            factor = after.flat[largest] / before.flat[largest] if before.flat[largest] else np.nan
+            return bool(np.isfinite(factor)) and close(before * factor, after)
 
     def suspects(self, i: int, seen: set[int]) -> Iterator[int]:
         """Unknown inputs of a value; for inputs that are another way of computing, their own inputs in turn."""

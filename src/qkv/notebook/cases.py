@@ -6,7 +6,9 @@ The numbers are the notebook's own, which everybody has; those of a graded run a
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import redirect_stdout
 from dataclasses import dataclass
+from io import StringIO
 from typing import Any
 
 from torch import Tensor
@@ -22,8 +24,9 @@ class Case:
     """One situation in which an answer differs.
 
     Args:
-        inputs: the arguments of the last call, by name. For a class, those of calling the module.
-        yours, expected: results by the names of the evidence.
+        inputs: the arguments of the last call, by name; where the code raised, of the call in which it did. For a
+            class, those of calling the module.
+        yours, expected: results by the names of the evidence; where the code raised, yours is empty.
     """
 
     situation: str
@@ -41,20 +44,22 @@ class Case:
         )
 
 
-def case_of(examiner: Examiner, probe_name: str, seen: Mapping[str, Observation]) -> Case | None:
-    """The case of one probe; None if the answer gave no tensors there.
+def case_of(examiner: Examiner, probe_name: str, seen: Mapping[str, Observation], answer: Any = None) -> Case | None:
+    """The case of one probe; None if the answer was not seen there.
 
     Args:
         seen: what the probes saw of the answer.
+        answer: the function itself, which runs once more if it raised: in which of several calls?
     """
     probe = examiner.exercise.probes.get(probe_name)
     expected = examiner.expected[probe_name].observation.values if probe is not None else None
-    yours = seen[probe_name].values if probe_name in seen else None
-    if probe is None or yours is None or expected is None:
+    if probe is None or probe_name not in seen or expected is None:
         return None
+    yours = seen[probe_name].values or {}
     calls: list[dict[str, Any]] = []
-    with drawing(Replay(examiner.draws)), fresh_state():
-        observe(probe.function, called_with(examiner.exercise.reference, calls))
+    watched = called_with(examiner.exercise.reference, calls, None if yours else answer)
+    with drawing(Replay(examiner.draws)), fresh_state(), redirect_stdout(StringIO()):
+        observe(probe.function, watched)
     spoken = examiner.spoken(probe_name)
     mine, ours = ({spoken(label): value for label, value in found.items()} for found in (yours, expected))
     return Case(probe.situation, dict(calls[-1]) if calls else {}, mine, ours)

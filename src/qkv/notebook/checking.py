@@ -77,6 +77,12 @@ def check(answer: Callable[..., Any] | str) -> Result:
         )
         return Result(name, "not_started", 0.0, 0, len(exercise.counted()), explanations=(ours,))
     failed = kernel.newer_version_that_failed(name, answer)
+    if failed is None and kernel.newer_version_without(name, answer) is not None:
+        sentence = f"The cell that defined `{name}` defines it no longer: what you see there now has another name."
+        reason = f"The kernel still has the `{name}` of before. Run a cell that defines `{name}`, and check again."
+        result = not_examined(exercise, Explanation(sentence, reason))
+        progress.record(result)
+        return result
     if failed is None:
         with (
             machine.on_the_cpu(),
@@ -157,8 +163,8 @@ def check_named(name: str, answer: Callable[..., Any]) -> Result:
     if result.state == "fault":
         return result
     progress.record(result)
-    if result.state == "not_yet" and result.probe and result.evidence and name in marker.seen:
-        result = replace(result, case=case_of(examiner, result.probe, marker.seen[name][1]))
+    if result.state in ("not_yet", "stopped") and result.probe and name in marker.seen:
+        result = replace(result, case=case_of(examiner, result.probe, marker.seen[name][1], answer))
     return with_what_comes_next(with_ours(result, answer), examiner.exercise)
 
 

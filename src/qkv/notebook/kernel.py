@@ -28,6 +28,7 @@ class CellRun:
 
     text: str
     error: BaseException | None = None
+    cell: str | None = None  # the cell's id in the notebook, if the kernel was told
 
     @property
     def why(self) -> str:
@@ -48,7 +49,8 @@ def on_cell_run(result: Any) -> None:
     info = getattr(result, "info", None)
     text = getattr(info, "raw_cell", None)
     if isinstance(text, str) and text.strip():
-        _cells.append(CellRun(as_python(text), result.error_before_exec or result.error_in_exec))
+        error = result.error_before_exec or result.error_in_exec
+        _cells.append(CellRun(as_python(text), error, getattr(info, "cell_id", None)))
         del _cells[:-MOST_CELLS]
         for callback in callbacks:
             callback(_cells[-1])
@@ -119,6 +121,17 @@ def newer_version_that_failed(name: str, answer: Any) -> CellRun | None:
         return None
     came_from = "".join(linecache.getlines(source_file_of(answer)))
     return None if came_from.strip() == newest.text.strip() else newest
+
+
+def newer_version_without(name: str, answer: Any) -> CellRun | None:
+    """The newest run of the cell that the answer came from, if that cell no longer defines `name`: it was given another
+    name, and the kernel still has the old one."""
+    came_from = "".join(linecache.getlines(source_file_of(answer))).strip()
+    origin = next((cell for cell in reversed(_cells) if came_from and cell.text.strip() == came_from), None)
+    if origin is None or origin.cell is None:
+        return None
+    newest = next(cell for cell in reversed(_cells) if cell.cell == origin.cell)
+    return None if mentions(newest.text, name) else newest
 
 
 def definitions_before(answer: Any) -> tuple[Statement, ...]:

@@ -74,6 +74,21 @@ def test_a_version_that_raised_afterwards_is_the_one_that_is_checked(notebook: N
     assert notebook.run("check(softmax)").state == "passed"
 
 
+def test_a_cell_that_no_longer_defines_the_answer(notebook: Notebook) -> None:
+    """The kernel keeps `softmax`, and what is on the screen is `softmaxx`."""
+    notebook.shell.run_cell(RIGHT, store_history=True, cell_id="a1")
+    assert notebook.run("check(softmax)").state == "passed"
+    renamed = RIGHT.replace("def softmax(", "def softmaxx(")
+    notebook.shell.run_cell(renamed, store_history=True, cell_id="a1")
+    result = notebook.run("check(softmax)")
+    assert (result.state, result.score) == ("stopped", 0.0)
+    assert "The cell that defined `softmax` defines it no longer" in result.message
+    notebook.shell.run_cell(RIGHT, store_history=True, cell_id="a2")
+    assert notebook.run("check(softmax)").state == "passed"
+    notebook.shell.run_cell("1 + 1", store_history=True, cell_id="a1")
+    assert notebook.run("check(softmax)").state == "passed", "it comes from another cell now"
+
+
 def test_a_failure_of_another_cell_does_not_matter(notebook: Notebook) -> None:
     notebook.run(RIGHT)
     notebook.run("def similarity_scores(")
