@@ -11,7 +11,7 @@ import keyword
 import re
 import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import combinations, islice
@@ -67,9 +67,16 @@ class Likeness:
             self._code[student] = zlib.compress(code.encode("utf-8", "replace"), 1)
             self._shapes[student] = code_shape(code).encode("utf-8", "replace")
 
-    def pairs(self, most: int | None = None) -> list[Pair]:
-        """The pairs that are nearly the same, most alike first, or the first so many of them. Of those who handed in the very same code, the first
-        stands for all, and each other one makes a pair with it: code is not usual for being copied often."""
+    def pairs(self, most: int | None = None, unless: Callable[[Pair], bool] = lambda pair: False) -> list[Pair]:
+        """The pairs that are nearly the same, most alike first; or the first so many of them.
+
+        Of those who handed in the very same code, the first stands for all, and each other one makes a pair with it:
+        code is not usual for being copied often.
+
+        Args:
+            most: to give back.
+            unless: true of pairs that are nothing to be shown.
+        """
         same: dict[bytes, list[str]] = {}
         for student in sorted(self._shapes):
             same.setdefault(self._code[student], []).append(student)
@@ -87,7 +94,9 @@ class Likeness:
                 found.append(Pair(students[first], students[second], count / size))
         found.sort(key=lambda pair: (-pair.share, pair.first, pair.second))
         try:
-            return list(islice((pair for pair in found if self._alike(pair.first, pair.second)), most))
+            return list(
+                islice((pair for pair in found if not unless(pair) and self._alike(pair.first, pair.second)), most)
+            )
         except ImportError:  # it is there, but does not work
             self.compared = False
             return []

@@ -39,7 +39,8 @@ def summary_page(tally: Tally) -> str:
     totals = sorted(standing.total for standing in tally.standings)
     mistakes = tally.mistakes()
     counts = tally.histogram()
-    pairs = [p for p in tally.code.pairs() if p.second not in tally.scheme.policy.others_in_group(p.first)][:PAIRS]
+    in_one_group = tally.scheme.policy.others_in_group
+    pairs = tally.code.pairs(PAIRS, unless=lambda pair: pair.second in in_one_group(pair.first))
     since = tally.since
     edges = [f"{tally.points * i / len(counts):.3g}" for i in range(len(counts) + 1)]
     return render(
