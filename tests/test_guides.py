@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 import tomllib
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -247,3 +248,21 @@ def test_the_settings_of_the_buttons_are_jupyter_books_own() -> None:
     (shown,) = fences(DEPLOYING, "yaml")
     for section, settings in yaml.safe_load(shown).items():
         assert set(settings) <= set(known[section]), section
+
+
+def test_the_card_of_the_first_page_s_choice_is_the_one_that_its_line_gets() -> None:
+    """Of the four lines one is wrong, and the page shows what `check` says to the four."""
+    page = (ROOT / "book" / "index.md").read_text("utf-8")
+    (block,) = re.findall(r'<fieldset class="try">.*?</fieldset>', page, re.S)
+    lines = [unescape(line) for line in re.findall(r"<label[^>]*><code>(.*?)</code>", block)]
+    (head,) = re.findall(r"<legend><code>(.*?)</code>", block)
+    (card,) = re.findall(r"<pre[^>]*>(.*?)</pre>", block, re.S)
+    written: dict[str, Any] = {"__name__": "__main__"}
+    exec("\n    ".join([head, *lines]), written)
+    assert str(check(written["scaled_dot_product_attention"])) == unescape(card).strip()
+    masked = "scores = scores if mask is None else scores.masked_fill(~mask, float('-inf'))"
+    right = [lines[0], masked, lines[1], lines[3]]  # with the mask before the softmax, the other three lines stand
+    exec("\n    ".join([head, *right]), written)
+    assert check(written["scaled_dot_product_attention"]).state == "passed"
+    answers = re.findall(r'</label>\n<(p|div) class="try-answer">', block)
+    assert answers == ["p", "p", "div", "p"]
