@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ from qkv import exercises
 from qkv.assignments import assignment
 from qkv.exercises.one_sentence import OneSentence
 from qkv.notebook import edit_sandbox, kernel, machine, places, progress
+from qkv.notebook import hand_in as handing_in
 from qkv.notebook.afterwards import beside_ours
 from qkv.notebook.cases import case_of
 from qkv.notebook.review import is_review
@@ -110,9 +112,20 @@ def check_weights(name: str) -> Result:
     if result.state == "not_started":
         absent = Explanation(f"There is no {exercise.file} in this folder. `{exercise.cell}` writes it.")
         return replace(result, explanations=(absent,))
-    result = replace(result, seconds=time.perf_counter() - started)
+    result = replace(result, seconds=time.perf_counter() - started, remarks=(*result.remarks, *age_of(path)))
     progress.record(result)
     return with_what_comes_next(result, exercise)
+
+
+def age_of(path: Path) -> list[str]:
+    """When a file of weights was written, and whether a later attempt to write it failed: it may not be what one
+    thinks. Nothing where progress is not stored: a built edition has no time of day."""
+    if progress.location() is None:
+        return []
+    written = datetime.fromtimestamp(path.stat().st_mtime)
+    failure = handing_in.failure.rstrip(".")
+    later = [f"The last hand_in wrote nothing ({failure}), so this is the file of before."] if failure else []
+    return [f"{path} was written on {written.day} {written:%B} at {written:%H:%M}.", *later]
 
 
 @cache

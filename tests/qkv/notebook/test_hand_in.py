@@ -8,6 +8,7 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 import safetensors.torch
@@ -62,6 +63,42 @@ def test_check_reads_the_file_of_this_folder(folder: Path) -> None:
     assert checking.check("tiny_gpt").misconceptions == ("untrained",)
     shutil.copy(RIGHT, NAME)
     assert checking.check("tiny_gpt").state == "passed"
+
+
+@pytest.mark.parametrize(
+    ("handed", "why"),
+    [
+        (TinyGPT, "TinyGPT is the class"),
+        ("a name", "this is a str"),
+        (TinyGPT(27, 16, 4, 3, 40).state_dict(), "A state dict does not tell the number of heads"),
+        (torch.nn.Linear(2, 2), "hand_in takes your trained TinyGPT"),
+        (TinyGPT(27, 512, 4, 1, 1000), "MB are graded"),
+    ],
+)
+def test_what_cannot_be_handed_in_is_said_in_a_sentence_and_by_the_next_check(
+    handed: Any, why: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QKV_PROGRESS", str(folder / "progress.json"))
+    shutil.copy(RIGHT, NAME)
+    before = (folder / NAME).read_bytes()
+    said = qkv.hand_in(handed)
+    assert said.startswith("Nothing was written: ")
+    assert why in said
+    assert "an older one" in said
+    assert (folder / NAME).read_bytes() == before
+    message = checking.check("tiny_gpt").message
+    assert "was written on" in message
+    assert "The last hand_in wrote nothing" in message
+    assert "Wrote" in qkv.hand_in(TinyGPT(27, 16, 4, 3, 40))
+    assert "The last hand_in wrote nothing" not in checking.check("tiny_gpt").message
+
+
+def test_a_state_dict_with_its_heads_is_enough(folder: Path) -> None:
+    model = TinyGPT(27, 16, 4, 3, 40)
+    qkv.hand_in(model)
+    of_model = (folder / NAME).read_bytes()
+    qkv.hand_in(model.state_dict(), n_heads=4)
+    assert (folder / NAME).read_bytes() == of_model
 
 
 def test_a_model_is_not_what_check_takes() -> None:

@@ -103,13 +103,23 @@ def build(weights: Weights, kind: type[TinyGPT] = TinyGPT) -> TinyGPT:
     return model.eval()
 
 
-def weights_of(model: torch.nn.Module, n_heads: int | None = None) -> Weights:
+def weights_of(model: torch.nn.Module | Mapping[str, Tensor], n_heads: int | None = None) -> Weights:
     """The weights of a trained model, with the sizes that their shapes do not tell.
 
     Args:
+        model: the model, or its state dict.
         n_heads: where the model does not have it under the name that the reference uses.
     """
-    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
+    if isinstance(model, type):
+        raise TypeError(f"{model.__name__} is the class. hand_in takes a model made from it, that you have trained.")
+    state = model.state_dict() if isinstance(model, torch.nn.Module) else model
+    if not isinstance(state, Mapping) or not all(isinstance(tensor, Tensor) for tensor in state.values()):
+        raise TypeError(f"hand_in takes your trained TinyGPT, and this is a {type(model).__name__}.")
+    if n_heads is None and state is model:
+        raise TypeError(
+            "A state dict does not tell the number of heads: say hand_in(state, n_heads=4), or hand in the model."
+        )
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in state.items()}
     layers = {int(found[1]) for name in tensors if (found := re.match(r"layers\.(\d+)\.", name))}
     try:
         d_ff, d_model = next(t.shape for n, t in tensors.items() if re.match(r"layers\.0\.feed_forward\..*weight", n))
