@@ -54,6 +54,17 @@ def test_ours_if_not(mine: Any, text: str, tmp_path: Path, capsys: pytest.Captur
     assert capsys.readouterr().out == "softmax is ours: there is none of yours that passes in 01_lookup.ipynb.\n"
 
 
+def test_what_passed_and_is_not_saved_is_told_so(
+    mine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("QKV_PROGRESS", str(tmp_path / "progress.json"))
+    (tmp_path / "progress.json").write_text(json.dumps({"states": {"softmax": "passed"}}))
+    write(tmp_path, "x = 1")
+    assert mine.softmax is exercises.get_code("softmax").reference
+    said = capsys.readouterr().out
+    assert "yours passed, and 01_lookup.ipynb has no such answer. If it is open, save it" in said
+
+
 def test_the_same_one_wherever_it_is_used_until_it_changes(mine: Any, tmp_path: Path) -> None:
     uses = """from qkv.mine import softmax
 def attention_entropy(weights):
