@@ -34,7 +34,9 @@ RULES = {
     "qkv.tasks": Rule(ours=("qkv.tasks",), others=("torch", "babel")),
     "qkv.figures": Rule(ours=("qkv.figures",), others=("torch", "matplotlib", "cycler", "numpy", "IPython")),
     "qkv.training": Rule(ours=("qkv.training", "qkv.model"), others=("torch", "tqdm")),
-    "qkv.pretrained": Rule(ours=("qkv.pretrained", "qkv.model"), others=("torch", "safetensors", "huggingface_hub")),
+    "qkv.pretrained": Rule(
+        ours=("qkv.pretrained", "qkv.model"), others=("torch", "safetensors", "huggingface_hub", "tokenizers")
+    ),
     "qkv.course": Rule(ours=("qkv.exercises",), others=("yaml",)),
     "qkv.exercises": Rule(
         ours=("qkv.exercises", "qkv.course", "qkv.model", "qkv.tasks", "proctor"), others=("torch", "yaml")

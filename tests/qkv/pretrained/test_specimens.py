@@ -9,30 +9,29 @@ import torch
 import transformers
 from transformers import AutoModelForCausalLM
 
-from qkv.pretrained import load
-from qkv.tasks import checkpoints
+from qkv.pretrained import load, specimens
 
 transformers.logging.set_verbosity_error()
 transformers.logging.disable_progress_bar()
-IDS = torch.randint(checkpoints.VOCAB, (2, 40), generator=torch.Generator().manual_seed(0))
+IDS = torch.randint(specimens.VOCAB, (2, 40), generator=torch.Generator().manual_seed(0))
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("kind", checkpoints.KINDS)
+@pytest.mark.parametrize("kind", specimens.KINDS)
 def test_the_logits_are_those_of_transformers_and_of_the_loader(kind, tmp_path: Path):
-    checkpoints.write(tmp_path, kind, seed=3)
-    found = checkpoints.theirs(tmp_path, IDS)
+    specimens.write(tmp_path, kind, seed=3)
+    found = specimens.theirs(tmp_path, IDS)
     expected = AutoModelForCausalLM.from_pretrained(tmp_path).eval()(IDS).logits
     assert expected.abs().max() > 3
     torch.testing.assert_close(found, expected, atol=1e-4, rtol=0)
     torch.testing.assert_close(load(tmp_path)(IDS)[0], expected, atol=1e-4, rtol=0)
-    assert (checkpoints.by_names(tmp_path)(IDS)[0] - expected).abs().max() > 1
+    assert (specimens.by_names(tmp_path)(IDS)[0] - expected).abs().max() > 1
 
 
 def test_the_same_seed_writes_the_same_file(tmp_path: Path):
     folders = [tmp_path / name for name in "abc"]
     for folder, seed in zip(folders, (0, 0, 1), strict=True):
         folder.mkdir()
-        checkpoints.write(folder, "Llama", seed)
+        specimens.write(folder, "Llama", seed)
     first, again, other = ((folder / "model.safetensors").read_bytes() for folder in folders)
     assert first == again != other

@@ -74,7 +74,7 @@ def write(folder: Path, kind: str, seed: int = 0) -> None:
         if kind == "Qwen3":
             tensors |= {f"{attention}.{name}_norm.weight": gain(d_head) for name in "qk"}
     (folder / "config.json").write_text(json.dumps(config))
-    save_file(tensors, folder / "model.safetensors")
+    save_file({name: tensor.cpu() for name, tensor in tensors.items()}, folder / "model.safetensors")
 
 
 def our_name(name: str) -> str:
@@ -110,10 +110,10 @@ def by_names(folder: Path) -> nn.Module:
 def theirs(folder: Path, ids: Tensor) -> Tensor:
     """The logits (batch, seq, vocab) of the program that the file was written for."""
     config, w = json.loads((folder / "config.json").read_text()), load_file(folder / "model.safetensors")
-    batch, n = ids.shape
+    (batch, n), device, ids = ids.shape, ids.device, ids.cpu()  # the file is read there, whatever the default is
     d_head, heads, groups = (config[name] for name in ("head_dim", "num_attention_heads", "num_key_value_heads"))
-    speeds: Tensor = config["rope_theta"] ** (-torch.arange(0, d_head, 2, dtype=torch.float64) / d_head)
-    angles = (torch.arange(n)[:, None] * speeds).repeat(1, 2)  # both halves of a head turn alike
+    speeds: Tensor = config["rope_theta"] ** (-torch.arange(0, d_head, 2, dtype=torch.float64, device="cpu") / d_head)
+    angles = (torch.arange(n, device="cpu")[:, None] * speeds).repeat(1, 2)  # both halves of a head turn alike
     cos, sin = angles.cos().float(), angles.sin().float()
 
     def normed(x: Tensor, name: str) -> Tensor:
@@ -128,7 +128,7 @@ def theirs(folder: Path, ids: Tensor) -> Tensor:
         return x * cos + aside * sin
 
     x = w["model.embed_tokens.weight"][ids]
-    hidden = torch.ones(n, n, dtype=torch.bool).triu(1)
+    hidden = torch.ones(n, n, dtype=torch.bool, device="cpu").triu(1)
     for i in range(config["num_hidden_layers"]):
         layer = f"model.layers.{i}"
         y = normed(x, f"{layer}.input_layernorm")
@@ -142,4 +142,4 @@ def theirs(folder: Path, ids: Tensor) -> Tensor:
         gate, up = (y @ w[f"{layer}.mlp.{name}_proj.weight"].T for name in ("gate", "up"))
         x = x + (torch.nn.functional.silu(gate) * up) @ w[f"{layer}.mlp.down_proj.weight"].T
     last: Tensor = w.get("lm_head.weight", w["model.embed_tokens.weight"])
-    return normed(x, "model.norm") @ last.T
+    return (normed(x, "model.norm") @ last.T).to(device)
