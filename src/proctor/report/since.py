@@ -7,6 +7,7 @@ side by side, so that only counts are held.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -15,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from proctor.examining.result import IN_WORDS, Result
-from proctor.grading.journal import EARLIER, GradedSubmission
+from proctor.grading.journal import EARLIER, MARKED, GradedSubmission
 from proctor.marking.submissions import in_order
 
+BEGINNING = re.compile(rb'\{"student":("(?:[^"\\]|\\.)*"),"digest":"([^"]*)"')  # of a line of MARKED
 MOST_CHANGES = 60  # that are listed one by one
 Rows = Mapping[str, Mapping[str, Any]]  # exercise -> line of results.jsonl
 
@@ -39,7 +41,10 @@ class Fate:
 
 @dataclass(frozen=True)
 class Change:
-    """An answer whose score changed, and why: state and mistake before and now."""
+    """An answer whose score changed, and why: state and mistake before and now, and whether the files are the same.
+
+    With the same files, it is the exercise that was mended, or fresh inputs that told an answer from a right one.
+    """
 
     student: str
     exercise: str
@@ -47,6 +52,7 @@ class Change:
     now: float
     was: str
     is_now: str
+    same_files: bool | None = None  # None where that is not known
 
 
 @dataclass
@@ -63,8 +69,11 @@ class Since:
     fates: dict[tuple[str, str], Fate] = field(default_factory=dict)  # (exercise, mistake) -> what became of it
     changes: list[Change] = field(default_factory=list)  # the first ones
     changed: int = 0  # all of them
+    unhanded: int = 0  # those of them whose files are the same as before
 
     def __post_init__(self) -> None:
+        self._digests = self._walk_digests()
+        self._digest = next(self._digests, None)
         self._before = self._walk()
         self._next = next(self._before, None)
 
@@ -76,6 +85,23 @@ class Since:
         except (OSError, ValueError, KeyError, TypeError):  # what was written before may be damaged, or by hand
             return
 
+    def _walk_digests(self) -> Iterator[tuple[str, str]]:
+        """Student and digest of what was handed in, from the beginning of each line; the rest of it may be long."""
+        try:
+            with self.path.with_name(MARKED).open("rb") as file:
+                for line in file:
+                    if not (found := BEGINNING.match(line)):
+                        return
+                    yield json.loads(found[1]), found[2].decode()
+        except (OSError, ValueError):
+            return
+
+    def _same_files(self, marked: GradedSubmission) -> bool | None:
+        while self._digest is not None and in_order(self._digest[0]) < in_order(marked.student):
+            self._digest = next(self._digests, None)
+        known = self._digest is not None and self._digest[0] == marked.student
+        return self._digest[1] == marked.digest if known and self._digest is not None else None
+
     def add(self, marked: GradedSubmission) -> None:
         """Count a student, in the order of names."""
         while self._next is not None and in_order(self._next[0]) < in_order(marked.student):
@@ -85,10 +111,11 @@ class Since:
         rows = self._next[1]
         common = [(result, rows[result.exercise]) for result in marked.results if result.exercise in rows]
         self.students += bool(common)
+        same = self._same_files(marked)
         for result, row in common:
-            self._compare(marked.student, result, row)
+            self._compare(marked.student, result, row, same)
 
-    def _compare(self, student: str, result: Result, row: Mapping[str, Any]) -> None:
+    def _compare(self, student: str, result: Result, row: Mapping[str, Any], same: bool | None) -> None:
         name, state, score = result.exercise, row.get("state"), float(row.get("score") or 0.0)
         counts = self.passed.setdefault(name, [0, 0])
         counts[0] += state == "passed"
@@ -103,11 +130,12 @@ class Since:
             fate.other += gone and result.state != "passed"
         if abs(score - result.score) > 1e-6:
             self.changed += 1
+            self.unhanded += same is True
             if len(self.changes) < MOST_CHANGES:
                 words: dict[Any, str] = {**IN_WORDS}
                 was = words.get(state, str(state))
                 is_now = " + ".join([result.in_words, *result.misconceptions])
-                change = Change(student, name, score, result.score, " + ".join([was, *sorted(before)]), is_now)
+                change = Change(student, name, score, result.score, " + ".join([was, *sorted(before)]), is_now, same)
                 self.changes.append(change)
 
     def in_order(self) -> list[tuple[str, str, Fate]]:
