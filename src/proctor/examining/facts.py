@@ -28,6 +28,9 @@ def facts(
     found = [*missing_parameters(expected, seen)]
     wanted, got = expected[probe].values, seen[probe].values
     if wanted and got:
+        lacking = [name for name in wanted if name not in got]
+        if lacking and len(lacking) < len(wanted):
+            found.append(Decisive(f"{' and '.join(lacking[:3])} {'is' if len(lacking) == 1 else 'are'} missing."))
         found += rows_for_values(wanted, got)
         found += exchanged(wanted, got)
         different = (n for n, value in wanted.items() if n in got and value.excess(got[n]) > 1.0)
@@ -215,4 +218,23 @@ def where(name: str, wanted: ComparableTensor, got: ComparableTensor) -> Iterato
         if len(positions) == 1 and wrong.shape[dim] > 2:
             yield f"Only entries at position {positions.pop()} of dimension {dim} of {name} are wrong."
             return
+    yield from among_right(name, wrong, got.array[wrong], wanted.array[wrong])
     yield f"{int(wrong.sum())} of the {wrong.size} entries of {name} are wrong; the others are right."
+
+
+def among_right(name: str, wrong: Array, mine: Array, theirs: Array) -> Iterator[str]:
+    """What the wrong entries have in common, where the others are right.
+
+    Args:
+        wrong: which are.
+        mine, theirs: those.
+    """
+    if mine.size < 2 or not (np.isfinite(mine).all() and np.isfinite(theirs).all()):
+        return
+    which = f"{mine.size} of the {wrong.size} entries of {name}"
+    if not mine.any():
+        yield Decisive(f"{which} are 0 and should not be; the others are right.")
+    elif not theirs.any():
+        yield Decisive(f"{which} should be 0 and are not; the others are right.")
+    elif np.abs(mine + theirs).max() <= 1e-4 * np.abs(theirs).max():
+        yield Decisive(f"{which} have the wrong sign; the others are right.")

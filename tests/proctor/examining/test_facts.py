@@ -12,6 +12,7 @@ from proctor.inside.observe import Observation
 
 X = torch.arange(1.0, 13.0).reshape(3, 4).log1p()
 WEIGHTS = X.softmax(-1)
+ODD = (torch.arange(12) % 2 == 1).reshape(3, 4)
 PAIRS = torch.tensor([[3, 1], [4, 1], [5, 9]])
 
 
@@ -46,6 +47,13 @@ def known(**values: Tensor) -> dict[str, ComparableObservation]:
         (X, 1 - X, ["x is 1 minus the right one."]),
         (X, 1 / X, ["x is 1 divided by the right one."]),
         (X, X.sin(), []),
+        (X, torch.where(ODD, X, 0.0), ["6 of the 12 entries of x are 0 and should not be; the others are right."]),
+        (X, torch.where(ODD, X, -X), ["6 of the 12 entries of x have the wrong sign; the others are right."]),
+        (
+            torch.where(ODD, X, 0.0),
+            X,
+            ["6 of the 12 entries of x should be 0 and are not; the others are right."],
+        ),
         (PAIRS, PAIRS[1:], ["1 of the 3 rows that are expected in x are missing; the others are there."]),
         (PAIRS, torch.cat([PAIRS, PAIRS]), ["All 3 rows that are expected in x are there, and 3 that are not."]),
         (PAIRS, torch.cat([PAIRS[1:] + 1, PAIRS]) + 1, []),
