@@ -209,7 +209,7 @@ class SubmissionMarker:
             modules = {**sheet.modules, sheet.module: sheet.reference_before(again[0])}
             self._run_together(RunContext(file, modules, parts), again)
             for name, result in first.items():
-                if name not in self.results or self.results[name].score < result.score:
+                if name not in self.results or is_better(result, self.results[name]):
                     self.results[name] = result
                     self.seen.pop(name, None)
                     if name in seen:
@@ -340,6 +340,16 @@ class SubmissionMarker:
     def _begun(self, name: str, file: int) -> bool:
         """Is there more than the stub?"""
         return any(name in d.binds and not d.is_stub and not d.is_import for d in self.slice(file, name).definitions)
+
+
+def is_better(alone: Result, with_our_parts: Result) -> bool:
+    """Is the result that an answer has with its author's own parts the one to show?
+
+    With the reference's parts a mistake is judged by itself. But a part of another shape cannot be called so, and an
+    error that its author would not see helps nobody.
+    """
+    stopped_by_us = with_our_parts.state == "stopped" and alone.state != "stopped"
+    return alone.score > with_our_parts.score or (alone.score == with_our_parts.score and stopped_by_us)
 
 
 class Locator(Protocol):

@@ -276,6 +276,14 @@ def test_a_definition_that_is_not_taken_is_told(mark: Any, code: str, where: str
     assert "definitions at the left margin are taken" in message
 
 
+def test_an_error_that_only_our_part_raises_is_not_shown(mark: Any, sample: Any) -> None:
+    own = "def double(x, times=3):\n    return times * x"  # wrong, and called in its own way
+    later = "def shifted(x):\n    return double(x, times=5) + 7"
+    result = mark(sample.code(double=own, shifted=later))["shifted"]
+    assert (result.state, result.score) == ("not_yet", 0.0)
+    assert "TypeError" not in result.message
+
+
 @pytest.mark.parametrize("code", ["hint('double')\n", "for i in range(3):\n    double(i)\n", "print(double)\n"])
 def test_a_name_that_is_only_used_is_not_started(mark: Any, code: str) -> None:
     assert mark(code)["double"].state == "not_started"
