@@ -90,7 +90,9 @@ def collect_class(
     if isinstance(tree, ZipTree):
         found.ignored += tree.dropped
     told_who = roster if chosen != "folders" else None  # there the folders are the students
-    settled = [replace(upload, who=settle(upload.who, told_who)) for upload in found.uploads]
+    known_as, contested = settled_names({upload.who for upload in found.uploads}, told_who)
+    settled = [replace(upload, who=known_as[upload.who]) for upload in found.uploads]
+    found.remarks += contested
     unclear = []
     for path in found.unclear:
         person = person_called(path, roster)
@@ -114,6 +116,23 @@ def collect_class(
     known = {name: student_of(by_student[name]) for name in names}
     students = [known.get(s.student) or Student(Who(s.student), ()) for s in listed.submissions]
     return Collected(chosen, listed, students, older, unclear, found.remarks)
+
+
+def settled_names(everybody: Iterable[Who], roster: Roster | None) -> tuple[dict[Who, Who], list[str]]:
+    """Everybody as the roster knows them; and sentences on those whom it would take for one and the same."""
+    known = {who: settle(who, roster) for who in everybody}
+    claims: dict[str, list[Who]] = {}
+    for who, settled in known.items():
+        claims.setdefault(settled.folder, []).append(who)
+    told = []
+    for folder, several in claims.items():
+        names = sorted({who.folder for who in several})
+        if len(names) > 1:
+            known |= {who: who for who in several}
+            told.append(
+                f"{joined_names(names, len(names))} all look like {folder} of the roster; nobody is taken for it."
+            )
+    return known, sorted(told)
 
 
 def settle(who: Who, roster: Roster | None) -> Who:

@@ -92,23 +92,26 @@ def handed_in(listed: list[listing.Listed], given: Mapping[str, datetime]) -> di
 
 def in_groups(collected: Collected, scheme: Scheme, say: Callable[[str], None]) -> Collected:
     """The class with each group's submission as that of each of its members."""
-    submissions = {key(submission.student): submission for submission in collected.submissions.submissions}
-    students = {key(student.who.folder): student for student in collected.students}
+    if not scheme.policy.groups:
+        return collected
+    submissions = {submission.student: submission for submission in collected.submissions.submissions}
+    students = {student.who.folder: student for student in collected.students}
+    spelled = {key(student): student for student in submissions}
     for name, members in scheme.policy.groups.items():
-        there = [submissions[key(member)] for member in members if key(member) in submissions]
+        group = [spelled.get(key(member), member) for member in members]
+        there = [submissions[member] for member in group if member in submissions]
         source = newest(there, scheme.times)
         if there and source is None:
             names = joined_names([submission.student for submission in there], len(there))
             say(f"Group {name}: {names} each handed in, and no times tell which is the newest. Each keeps their own.")
         elif source is not None:
-            others = [member for member in members if key(member) != key(source.student)]
+            others = [member for member in group if member != source.student]
             say(f"Group {name}: what {source.student} handed in counts for {joined_names(others, len(others))} too.")
-            theirs = students[key(source.student)]
             for member in others:
-                mine = students.get(key(member)) or Student(Who(member), ())
-                submissions[key(member)] = replace(source, student=mine.who.folder)
-                students[key(member)] = replace(theirs, who=mine.who, same_as=source.student)
-    order = sorted(submissions, key=lambda student: in_order(submissions[student].student))
+                mine = students.get(member) or Student(Who(member), ())
+                submissions[member] = replace(source, student=member)
+                students[member] = replace(students[source.student], who=mine.who, same_as=source.student)
+    order = sorted(submissions, key=in_order)
     listed = Class([submissions[student] for student in order], collected.submissions.ignored)
     return replace(collected, submissions=listed, students=[students[student] for student in order])
 

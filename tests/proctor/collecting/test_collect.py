@@ -262,3 +262,32 @@ def test_the_ids_of_a_download_are_a_roster(tmp_path: Path) -> None:
     assert roster is not None
     assert roster.find("benobo_1042") == Person("benobo_1042", "1042", "benobo")
     assert [one.late for one in listed] == [False, True, False]
+
+
+# ---- names
+
+
+def test_hostile_names_are_shown_as_what_they_are(tmp_path: Path) -> None:
+    names = ["=cmd()|'x'!A0", "<img src=x onerror=alert(1)>", "a\u202egnp", "\x1b[31mred", "Zoe\u0308"]
+    people = [downloads.Person(name, str(i), f"p{i}", {"a.py": "1"}) for i, name in enumerate(names, start=1)]
+    found = collected(tmp_path, downloads.moodle(people), "zip")
+    students = [student.who.folder for student in found.students]
+    assert sorted(students) == sorted(
+        ["=cmd()|'x'!A0_12345", "<img src=x onerror=alert(1)>_12346", r"a\u202egnp_12347", r"\u001b[31mred_12348",
+         "Zoe\u0308_12349"]
+    )  # fmt: skip
+    write_listing(tmp_path / "collected.csv", found)
+    assert [one.person.folder for one in read_listing(tmp_path / "collected.csv")] == students
+
+
+def test_two_who_look_like_one_of_the_roster_are_told_apart(tmp_path: Path) -> None:
+    people = [
+        downloads.Person("Anna Ahl", "1", "a", {"a.py": "1"}),
+        downloads.Person("Anna Ahl", "2", "b", {"a.py": "2"}),
+    ]
+    roster = Roster([Person("anna", "1041", "Anna Ahl"), Person("ben", "1042", "Ben Bo")])
+    found = collected(tmp_path, downloads.moodle(people), "zip", roster=roster)
+    assert list(contents(found)) == ["Anna Ahl_12345", "Anna Ahl_12346"]
+    assert found.remarks == [
+        "Anna Ahl_12345 and Anna Ahl_12346 all look like anna of the roster; nobody is taken for it."
+    ]

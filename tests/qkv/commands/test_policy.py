@@ -86,3 +86,11 @@ def test_points_of_one_exercise_import_no_other(place: Path) -> None:
     points, modules = shown.splitlines()
     assert points == "4.0"
     assert set(modules.split()) <= {"qkv.exercises.lookup.softmax", "qkv.exercises.lookup.shared"}
+
+
+def test_two_spellings_of_a_name_stay_two_students_whatever_the_groups(place: Path) -> None:
+    for name in ("Zo\u00eb", "Zoe\u0308"):
+        (place / "class" / f"{name}.py").write_text(RIGHT)
+    run(place, *GRADE, "--form", "folders")
+    rows = (place / "results" / "grades.csv").read_text("utf-8").splitlines()
+    assert sorted(row.split(",")[0] for row in rows[1:]) == sorted(["anna", "ben", "cara", "Zo\u00eb", "Zoe\u0308"])

@@ -15,12 +15,13 @@ from proctor.marking.submissions import legible, skipped
 
 OUTER = "-submissions"
 GIT = ".git"
+LOOKED_AT = 50  # folders, to recognise the form
 
 
 def top(tree: Tree) -> str | None:
     """The folder is called so, or most of what is in it are repositories."""
     for folder in dict.fromkeys([top_of(tree), ""]):
-        names = [name for name, is_folder in tree.children(folder) if is_folder and not skipped(name)]
+        names = [name for name, is_folder in tree.children(folder) if is_folder and not skipped(name)][:LOOKED_AT]
         outer = outer_name(tree, folder)
         named = sum(bool(outer) and name.startswith(f"{outer}-") for name in names)
         repositories = sum((GIT, True) in tree.children(joined(folder, name)) for name in names)
