@@ -482,6 +482,8 @@ def checkable(path: Path) -> list[Path]:
             raise click.UsageError(f"There is no notebook and no .py file in {path}.")
         return files
     if not path.exists():
+        if (there := Path("notebooks") / path.name).exists():
+            raise click.UsageError(f"There is no file {path} here, but there is {there}.")
         beside = [str(file) for file in answer_files(path.parent)] if path.parent.is_dir() else []
         raise click.UsageError(f"There is no file {path}. {nearest(str(path), beside)}".rstrip())
     if path.suffix not in SUFFIXES:

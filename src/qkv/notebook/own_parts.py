@@ -27,8 +27,8 @@ def own_part(name: str) -> Any:
     if own is None:
         if progress.load_progress()["states"].get(name) == "passed":
             print(
-                f"{name} is ours: yours passed, and {notebook} has no such answer. If it is open, save it (Ctrl+S there), "
-                "then run this cell again."
+                f"{name} is ours: yours passed, and {notebook} has no such answer. "
+                "If it is open, save it (Ctrl+S there), then run this cell again."
             )
         else:
             print(f"{name} is ours: there is none of yours that passes in {notebook}.")

@@ -37,6 +37,7 @@ def setup_notebook() -> None:
     if skipping.track_missing not in kernel.callbacks:
         kernel.callbacks.append(skipping.track_missing)
         warm_up()
+        shell.set_custom_exc((NotImplementedError,), skipping.one_line)
         shell.user_ns.setdefault("skip", skipping.skip)
         shell.user_ns.setdefault("reset", skipping.reset)
     if _shown_in == (shell, shell.execution_count):

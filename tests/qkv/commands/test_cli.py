@@ -384,6 +384,13 @@ def test_book(arguments: list[str], built: int, calls: list[str], code: int, mon
 # ---- the real thing, where it is quick
 
 
+def test_a_file_that_lies_with_the_notebooks_is_pointed_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "notebooks").mkdir()
+    (tmp_path / "notebooks" / "tiny_gpt.safetensors").touch()
+    monkeypatch.chdir(tmp_path)
+    assert "but there is notebooks/tiny_gpt.safetensors" in run("check", "tiny_gpt.safetensors").output
+
+
 def test_hints_come_gentlest_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from qkv.exercises import get_code
 

@@ -90,6 +90,18 @@ def test_the_stub_tells_how_to_go_on_and_the_top_says_what_is_missing(notebook: 
     assert updates[-1] == ""
 
 
+def test_a_cell_that_needs_a_stub_shows_one_line(notebook: Notebook, capsys: pytest.CaptureFixture[str]) -> None:
+    notebook.run("import torch\nfrom torch import Tensor")
+    notebook.run(skipping.stub_of("softmax"))
+    notebook.run("def uses(x):\n    return softmax(x, 0)\nuses(torch.zeros(2))")
+    shown = capsys.readouterr().out
+    assert "softmax is not written yet. Write it, or skip('softmax')." in shown
+    assert "Traceback" not in shown
+    assert "return softmax(x, 0)" not in shown
+    notebook.run("raise NotImplementedError('of my own')")
+    assert "of my own" in capsys.readouterr().out
+
+
 def test_reset_turns_the_cell_into_the_stub(notebook: Notebook) -> None:
     notebook.run(RIGHT)
     notebook.run("reset('softmax')")
