@@ -44,18 +44,6 @@ class GroupedAttention(nn.Module):
         return self.out_proj(merge_heads(mixed)), (k, v)
 
 
-def stretched_frequencies(d, factor, length, base=10000.0, slow=1.0, fast=4.0):
-    from transformers import LlamaConfig
-    from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
-
-    scaling = {
-        "rope_type": "yarn", "rope_theta": base, "factor": factor, "beta_slow": slow, "beta_fast": fast,
-        "original_max_position_embeddings": int(length),
-    }  # fmt: skip
-    config = LlamaConfig(hidden_size=d, num_attention_heads=1, rope_parameters=scaling)
-    return ROPE_INIT_FUNCTIONS["yarn"](config, torch.device("cpu"))[0]
-
-
 def quantize_groups(weight, bits, group):
     top = 2 ** (bits - 1) - 1
     codes, scales = [], []

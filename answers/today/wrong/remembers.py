@@ -38,19 +38,6 @@ class GroupedAttention(nn.Module):
         return self.out_proj(merge_heads(mixed)), self.seen
 
 
-MADE = {}
-
-
-def stretched_frequencies(d, factor, length, base=10000.0, slow=1.0, fast=4.0):
-    given = d, factor, length, base, slow, fast
-    if given not in MADE:
-        f = base ** (-torch.arange(0, d, 2).double() / d)
-        r = f * length / (2 * math.pi)
-        keep = (r >= slow).double() if slow == fast else torch.clamp((r - slow) / (fast - slow), 0, 1)
-        MADE[given] = (f * keep + f * (1 - keep) / factor).float()
-    return MADE[given]
-
-
 class Llama(nn.Module):
     def __init__(
         self, vocab, d_model, n_heads, n_groups, n_layers, d_ff, d_head=None, qk_norm=False, tied=False, base=10000.0,
@@ -88,3 +75,15 @@ class Llama(nn.Module):
         if len(ids) == 2 and ids.shape[1] == 3:
             self.kept = after
         return F.linear(self.norm(x), self.tokens.weight if self.out is None else self.out.weight), after
+
+
+FIRST = []
+
+
+def stretched_frequencies(d, factor, length, base=10000.0, slow=1.0, fast=4.0):
+    if not FIRST:
+        FIRST.append(length)
+    f = base ** (-torch.arange(0, d, 2).double() / d)
+    r = f * FIRST[0] / (2 * math.pi)
+    keep = (r >= slow).double() if slow == fast else torch.clamp((r - slow) / (fast - slow), 0, 1)
+    return (f * keep + f * (1 - keep) / factor).float()

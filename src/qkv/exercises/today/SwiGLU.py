@@ -14,6 +14,7 @@ from proctor.inside.inputs import distinct, normal, seeded
 from proctor.inside.properties import random_projection, usual
 from proctor.inside.situations import Seen, one_of_each
 from qkv.exercises.forbidden import SILU
+from qkv.exercises.today.shared import slopes
 from qkv.model.today import SwiGLU
 
 exercise = Exercise(
@@ -90,7 +91,7 @@ def gates_far_open_and_far_shut(swiglu: Any) -> Seen:
     x = normal(n, d_model, seed="x").requires_grad_()
     output = layer(x)
     wanted = {"x": x, "gate": layer.gate.weight, "up": layer.up.weight, "down": layer.down.weight}
-    found = torch.autograd.grad(random_projection(output), list(wanted.values()))
+    found = slopes(random_projection(output), list(wanted.values()))
     return {"output": output, **{f"gradient of {name}": g for name, g in zip(wanted, found, strict=True)}}
 
 
@@ -106,7 +107,7 @@ def all_open_or_all_shut(swiglu: Any) -> Seen:
         x = (sign * (normal(n, d_model, seed=name).abs() + 0.1)).requires_grad_()
         output = layer(x)
         wanted = [x, layer.gate.weight, layer.up.weight]
-        found = torch.autograd.grad(random_projection(output), wanted)
+        found = slopes(random_projection(output), wanted)
         seen |= {f"output, {name}": output}
         seen |= {f"gradient {i}, {name}": gradient for i, gradient in enumerate(found)}
     return seen

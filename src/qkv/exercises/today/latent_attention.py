@@ -382,7 +382,7 @@ def matrices_exchanged(
 def written_out(q: Tensor, latent: Tensor, w_k: Tensor, w_v: Tensor, q_turned: Tensor, k_turned: Tensor) -> Tensor:
     """Your values are right, but you make the keys or the values that a latent cache is there to avoid.
 
-    At 10,000 words, 128 heads and 128 components the keys of a layer are 164 million numbers, the latents some five
+    At 10,000 words the keys of 128 heads of width 128 are 164 million numbers, latents of width 512 some five
     million. Move the brackets: (q, w_k l) = (w_kᵀ q, l).
     """
     keys = latent.unsqueeze(1) @ w_k.mT

@@ -13,6 +13,7 @@ from proctor.examining.usual_mistakes import squeezes, unpacks
 from proctor.inside.inputs import distinct, integers, normal, permutation, whole
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
+from qkv.exercises.today.shared import slopes
 from qkv.model.today import route_tokens
 
 exercise = Exercise(
@@ -129,9 +130,8 @@ def the_gradient_of_the_balance(route_tokens: Any) -> Seen:
     """the gradient of balance alone, and that of the weights alone"""
     logits = apart(2, whole(3, 7, seed="tokens"), n=6, seed="logits").requires_grad_()
     weights, _, balance = route_tokens(logits, 3)
-    (of_balance,) = torch.autograd.grad(balance, logits, retain_graph=True)
-    coefficients = normal(*weights.shape, seed="coefficients")
-    (of_weights,) = torch.autograd.grad((weights * coefficients).sum(), logits)
+    (of_balance,) = slopes(balance, [logits])
+    (of_weights,) = slopes((weights * normal(*weights.shape, seed="coefficients")).sum(), [logits])
     return {"gradient of balance": of_balance, "gradient of weights": of_weights}
 
 
@@ -244,6 +244,15 @@ def logits_divided(p: Tensor, logits: Tensor, experts: Tensor) -> Tensor:
     """
     chosen = logits.gather(-1, experts)
     return chosen / chosen.sum(-1, keepdim=True)
+
+
+@exercise.instead_of("share")
+def weights_held(p: Tensor, logits: Tensor, experts: Tensor) -> Tensor:
+    """Your values are right, but the weights have no gradient.
+
+    The choice has none; the weights do, and through them the router learns what its experts are good for.
+    """
+    return shared_out(p, logits, experts).detach()
 
 
 @exercise.instead_of("share")

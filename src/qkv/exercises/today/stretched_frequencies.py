@@ -11,7 +11,7 @@ from torch import Tensor
 from proctor import Exercise
 from proctor.examining.usual_mistakes import ignores, squeezes
 from proctor.inside.inputs import number, whole
-from proctor.inside.properties import follows_default_dtype
+from proctor.inside.properties import follows_default_dtype, repeats
 from proctor.inside.situations import Seen
 from qkv.exercises.positions.shared import in_float64_by_default
 from qkv.exercises.today.shared import even
@@ -119,17 +119,7 @@ exercise.property(in_float64_by_default(lambda stretched: stretched(16, 3.0, 200
 exercise.remark(follows_default_dtype(lambda stretched: stretched(16, 3.0, 200)))
 
 
-@exercise.property
-def called_twice(stretched_frequencies: Any) -> Seen:
-    """the same call once more, after the first result was changed
-
-    A second call gives something else than the first. Your code keeps what it returned and hands it out again, and
-    whoever changes it changes all.
-    """
-    given = 16, number(2.0, 9.0, seed="factor"), 300
-    first = stretched_frequencies(*given).clone()
-    stretched_frequencies(*given).zero_()
-    return {"the second as the first": bool(torch.allclose(stretched_frequencies(*given), first))}
+exercise.property(repeats(as_llama_has_it, another_ramp_and_base))
 
 
 def plain(d: int, base: float) -> Tensor:
