@@ -180,8 +180,8 @@ class Examiner:
             return replace(result, explanations=(otherwise,), help="explained")
         if (alike := self._resembled(known, agrees, again)) is not None:
             return self._with_likeness(result, alike, known, agrees)
-        said = {fact for fact in told if isinstance(fact, Decisive)}
-        result = replace(result, evidence=tuple(line for line in result.evidence if line not in said))
+        instead = {str(fact) for fact in told if isinstance(fact, Decisive)}
+        result = replace(result, evidence=tuple(line for line in result.evidence if line not in instead))
         decisive = (*batch, *(Explanation(fact) for fact in told if isinstance(fact, Decisive)))
         if decisive:
             return replace(result, explanations=decisive, help="explained")
