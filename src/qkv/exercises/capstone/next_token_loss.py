@@ -188,6 +188,15 @@ def asked_for_the_past(model: Model, ids: Tensor) -> tuple[Tensor, Tensor, Tenso
 
 
 @exercise.instead_of("align")
+def shifted_twice(model: Model, ids: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """You shift twice: the model is asked for the token after the next one.
+
+    Inputs lack the last token and targets the first; that is the whole shift. Cutting both once more skips a token.
+    """
+    return model(ids[:, :-1])[:, :-1], ids[:, 2:], torch.arange(2, ids.shape[1], device=ids.device)
+
+
+@exercise.instead_of("align")
 def the_whole_row_read(model: Model, ids: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """You let the model read the last token of each row too, and throw away what it says after it.
 

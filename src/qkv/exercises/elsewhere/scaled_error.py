@@ -247,6 +247,16 @@ def scaled_by_what_came(forecast: Tensor, actual: Tensor, history: Tensor, seaso
 
 
 @exercise.misconception
+def naive_forecast_of_what_came(forecast: Tensor, actual: Tensor, history: Tensor, season: int = 1) -> Tensor:
+    """Your yardstick is the naive forecast's error on the values that came; it is to be made from the history.
+
+    Some published code does so. The yardstick then depends on the very values that are to be predicted: where the test
+    is calm, a good forecast looks bad, and over a short horizon there are hardly any steps to average.
+    """
+    return absolute_misses(forecast, actual) / absolute_steps(actual, season)
+
+
+@exercise.misconception
 def each_in_its_own_share(forecast: Tensor, actual: Tensor, history: Tensor, season: int = 1) -> Tensor:
     """You divide each miss by the value that came, as a percentage error does.
 

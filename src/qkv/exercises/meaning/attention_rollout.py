@@ -301,6 +301,17 @@ def residual_once(weights: Tensor) -> Tensor:
 
 
 @exercise.misconception
+def first_layer_bare(weights: Tensor) -> Tensor:
+    """You begin with the first layer's weights as they are, and add the residual connection to the others alone.
+
+    Around the first layer there is a residual connection as well: begin with the identity, or with the first layer and
+    its identity.
+    """
+    layers = half_residual(mean_head(weights))
+    return last_on_the_left(torch.cat([mean_head(weights)[:1], layers[1:]]))
+
+
+@exercise.misconception
 def heads_followed_apart(weights: Tensor) -> Tensor:
     """You follow each head alone through all layers, and average in the end.
 

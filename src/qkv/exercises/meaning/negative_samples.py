@@ -206,6 +206,15 @@ def times_the_power(counts: Tensor, power: float) -> Tensor:
 
 
 @exercise.instead_of("weigh")
+def cubes_by_precedence(counts: Tensor, power: float) -> Tensor:
+    """You raise the counts to the power 3: in `counts ** 3 / 4` the power comes first.
+
+    `**` binds more closely than `/`, so that the 4 divides afterwards and cancels. The weight is count**power.
+    """
+    return counts.double() ** 3
+
+
+@exercise.instead_of("weigh")
 def one_added_to_each(counts: Tensor, power: float) -> Tensor:
     """You add 1 to every count.
 

@@ -293,6 +293,15 @@ def zero_for_no_target(ids: Tensor, inputs: Tensor, chosen: Tensor, b: Tensor) -
 
 
 @exercise.instead_of("aim")
+def minus_one_for_no_target(ids: Tensor, inputs: Tensor, chosen: Tensor, b: Tensor) -> Tensor:
+    """Your targets are -1 where nothing is to be predicted.
+
+    Some code marks it so, and tells the loss. -100 is what torch's cross-entropy passes over by itself.
+    """
+    return torch.where(chosen, ids, -1)
+
+
+@exercise.instead_of("aim")
 def everything_is_a_target(ids: Tensor, inputs: Tensor, chosen: Tensor, b: Tensor) -> Tensor:
     """Every token is a target, hidden or not.
 

@@ -271,6 +271,15 @@ def the_smallest_few(ranked: Tensor, top_k: int) -> Tensor:
 
 
 @exercise.instead_of("keep_k")
+def one_more_than_k(ranked: Tensor, top_k: int) -> Tensor:
+    """You keep one token more than top_k.
+
+    Counted from 0 the last that stays has the rank top_k - 1.
+    """
+    return first_k(ranked, top_k + 1)
+
+
+@exercise.instead_of("keep_k")
 def logits_of_zero(ranked: Tensor, top_k: int) -> Tensor:
     """You set the logits of what is cut to 0.
 

@@ -204,6 +204,15 @@ def largest_singular_value(x: Tensor) -> Tensor:
 
 
 @exercise.instead_of("norm")
+def between_two_norms(x: Tensor) -> Tensor:
+    """You use the root of the 1-norm times the ∞-norm, as the paper on rank collapse does.
+
+    Its theorem is about that one. Here the Frobenius norm is asked for, which looks at all entries alike.
+    """
+    return (torch.linalg.matrix_norm(x, 1) * torch.linalg.matrix_norm(x, torch.inf)).sqrt()
+
+
+@exercise.instead_of("norm")
 def everything_in_one(x: Tensor) -> Tensor:
     """You take the length of the whole batch together.
 
