@@ -279,10 +279,9 @@ def code_of(text: str) -> Code:
 def bound_inside(others: Iterable[Statement]) -> Iterator[tuple[str, int, str]]:
     """What statements that are not taken would define: the name, the line, and its text."""
     for statement in others:
-        for found in BINDS.finditer(statement.text):
-            before = statement.text.count("\n", 0, found.start())
-            code = statement.text.split("\n", before + 1)[before].strip()
-            yield str(found[found.lastindex or 0]), statement.line + before, code[:SHOWN]
+        for number, line in enumerate(statement.text.split("\n"), statement.line):
+            for found in BINDS.finditer(line):
+                yield str(found[found.lastindex or 0]), number, line.strip()[:SHOWN]
 
 
 # most cells of a class are as they were handed out: the same in every submission

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import random
+import time
 from typing import Any
 
 import pytest
@@ -397,3 +398,15 @@ def test_many_broken_cells_are_told_together() -> None:
     assert len(source.problems) == 21
     assert source.problems[-1].sentence == "work.ipynb has errors in 10 more cells."
     assert source.problems[-1].mentions("f29")
+
+
+def test_definitions_inside_of_other_code_take_time_in_proportion() -> None:
+    def seconds(count: int) -> float:
+        text = "for i in range(3):\n" + "".join(f"    def f{i}(): pass\n" for i in range(count))
+        began = time.process_time()
+        source = extract(File("a.py", text.encode()))
+        assert len(source.inside) == count
+        return time.process_time() - began
+
+    small = min(seconds(1_000) for _ in range(3))
+    assert seconds(10_000) < 40 * small, "the square would be a hundred times"
