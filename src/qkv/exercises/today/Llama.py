@@ -448,10 +448,10 @@ class SpeedsMadeAnew(Llama):
 
     def __init__(self, *given: Any, **options: Any) -> None:
         super().__init__(*given, **options)
-        self.at_first = self.frequencies.tolist()
+        self.at_first: list[float] = super()._speeds().tolist()
 
     def _speeds(self) -> Tensor:
-        return torch.tensor(self.at_first, dtype=torch.float64, device=self.frequencies.device)
+        return torch.tensor(self.at_first, dtype=torch.float64, device=super()._speeds().device)
 
 
 @exercise.misconception
@@ -462,8 +462,9 @@ class AlwaysTenThousand(Llama):
     """
 
     def _speeds(self) -> Tensor:
-        width = 2 * len(self.frequencies)
-        columns = torch.arange(0, width, 2, dtype=torch.float64, device=self.frequencies.device)
+        given = super()._speeds()
+        width = 2 * len(given)
+        columns = torch.arange(0, width, 2, dtype=torch.float64, device=given.device)
         return 10000.0 ** (-columns / width)
 
 

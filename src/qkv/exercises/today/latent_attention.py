@@ -36,9 +36,9 @@ exercise = Exercise(
 KEYS, WIDE = 256, 256  # of the probe on memory: a key of one head for every position has KEYS · WIDE entries
 
 
-def inputs(
-    batch: int, head: int, new: int, key: int, d_k: int, d_v: int, rank: int, d_r: int, std: float = 1.0
-) -> tuple[Tensor, ...]:
+def inputs(*sizes: int, std: float = 1.0) -> tuple[Tensor, ...]:
+    """Drawn arguments, of sizes batch, head, new, key, d_k, d_v, rank, d_r."""
+    batch, head, new, key, d_k, d_v, rank, d_r = sizes
     return (
         normal(batch, head, new, d_k, seed="q", std=std),
         normal(batch, key, rank, seed="latent"),
