@@ -194,7 +194,9 @@ def unpacked_class(tree: ZipTree, students: dict[str, list[Upload]], place: Path
 
     there: dict[str, tuple[Path, tuple[File, ...]]] = {}
     submissions = []
-    for student, uploads in tqdm(students.items(), desc="Unpacking", unit=" students", delay=2, leave=False):
+    for student, uploads in tqdm(
+        students.items(), desc="Unpacking", unit=" students", delay=2, leave=False, disable=None
+    ):
         for upload in uploads:
             if upload.path not in there:
                 folder = place / str(len(there))

@@ -105,7 +105,9 @@ def write_pages(release: Release, out: Path, names: Mapping[str, str]) -> list[s
     originals = {key(one.person.folder): one.original for one in release.listed if one.original and not names}
     manifest = []
     with Archives(out) as archives:
-        for marked, marks in tqdm(release.students(), desc="Writing pages", unit=" students", delay=2, leave=False):
+        for marked, marks in tqdm(
+            release.students(), desc="Writing pages", unit=" students", delay=2, leave=False, disable=None
+        ):
             shown = renamed(marked, names.get(marked.student, marked.student))
             page = feedback_page(release.assignment, shown, marks).encode("utf-8", "backslashreplace")
             name = page_name(shown.student)
