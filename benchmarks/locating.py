@@ -2,9 +2,10 @@
 
 The answers are split in two by a hash of their path: what is tuned looks at "tuned"; "held back" is what counts.
 
-    python benchmarks/locating.py [tuned|held|all] [PART OF A PATH]
+    python benchmarks/locating.py [held|tuned|all] [PART OF A PATH]
 
-prints what each answer without a name was told, and then this part of the results.
+prints what each answer without a name was told, and then this part of the results. Of a hundred answers of
+the half that nobody tuned to, `proving` proves the cards.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from itertools import groupby
 from pathlib import Path
 from statistics import median
 
+import proving
 import torch
 
 from proctor import Examiner, Result
@@ -34,6 +36,7 @@ from qkv.notebook.checking import judged_in_process
 
 ANSWERS = Path(__file__).resolve().parents[1] / "answers"
 SALT = "kept answers"
+PROVED = 100  # answers whose cards a second program proves
 HALVES = {"tuned": "those that the search was tuned on", "held": "those that were held back"}
 KINDS = {**{kind: kind for kind in HELPS}, None: "told nothing"}
 INTRODUCTION = """\
@@ -97,7 +100,7 @@ class Judge:
             yield Judged(path, result, searched[name], each if name in lacking else None)
 
 
-def section(which: str = "all", part: str = "", every: int = 1, talk: bool = False) -> list[str]:
+def section(which: str = "held", part: str = "", every: int = 1, talk: bool = False) -> list[str]:
     """The lines of the results about what a wrong answer is told.
 
     Args:
@@ -113,8 +116,13 @@ def section(which: str = "all", part: str = "", every: int = 1, talk: bool = Fal
             print(f"{judged.path.relative_to(ANSWERS)} {judged.plain.exercise}: {said(judged.searched)}", flush=True)
     lines = ["## What a wrong answer is told", "", *INTRODUCTION.splitlines()]
     lines += [*([f"One file in {every} was looked at."] if every > 1 else []), ""]
-    lines += ["| answers | the search | " + " | ".join(KINDS.values()) + " |", "|---|---|" + "---|" * len(KINDS)]
-    groups = {"all": found} | {words: [j for j in found if j.half == half] for half, words in HALVES.items()}
+    lines += [
+        "| answers | the search | refused | " + " | ".join(KINDS.values()) + " |",
+        "|---|---|" + "---|" * (1 + len(KINDS)),
+    ]
+    groups = ({"all": found} if which == "all" else {}) | {
+        words: [j for j in found if j.half == half] for half, words in HALVES.items()
+    }
     for words, group in groups.items():
         if group:
             lines.append(f"| {words}: {len(group):,} | without | {shares([j.plain for j in group])} |")
@@ -129,12 +137,15 @@ def section(which: str = "all", part: str = "", every: int = 1, talk: bool = Fal
             f"- Of {len(took)} answers that were searched, the median takes {median(took):.2f} s of processor time, "
             f"nine in ten at most {tenth:.2f} s. To judge the answer again is included."
         )
-    return lines
+    held = [(j.path, j.plain.exercise) for j in found if j.half == "held"]
+    held.sort(key=lambda one: hashlib.sha256(f"{one[0].relative_to(ANSWERS).as_posix()} {one[1]}".encode()).digest())
+    return [*lines, *proving.section(held[:PROVED], SALT)]
 
 
 def shares(results: list[Result]) -> str:
+    refused = sum(result.state != "passed" for result in results)
     counts = Counter(result.help for result in results)
-    return " | ".join(f"{counts[kind]} ({100 * counts[kind] / len(results):.1f} %)" for kind in KINDS)
+    return f"{refused} | " + " | ".join(f"{counts[kind]} ({100 * counts[kind] / len(results):.1f} %)" for kind in KINDS)
 
 
 def said(result: Result) -> str:

@@ -11,6 +11,10 @@ from typing import Any
 
 import pytest
 
+from proctor import Examiner
+from proctor.inside.observe import Observation
+from qkv.exercises import get_code
+
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 RESULTS = (BENCHMARKS / "RESULTS.md").read_text("utf-8")
 
@@ -46,3 +50,39 @@ def test_one_part_is_put_in_the_place_of_the_old_one(program: dict[str, Any]) ->
     assert "old" not in new
     assert new.index("500") < new.index("new") < new.index("of it"), "in their order, whichever came first"
     assert with_part(RESULTS, "nothing that we measure", []) == RESULTS
+
+
+def test_a_second_program_proves_what_is_so_and_refutes_what_is_not() -> None:
+    """Lines of evidence and facts, held against the tensors that they speak of."""
+    proving = runpy.run_path(str(BENCHMARKS / "proving.py"))
+    exercise = get_code("softmax")
+    examiner = Examiner(exercise, "proof")
+    probe = next(iter(exercise.probes))
+    right = examiner.expected[probe].observation.values or {}
+    (label,) = right
+    yours = right[label] * 2
+    seen = {probe: Observation({label: yours})}
+    at = [0] * yours.dim()
+    mine, ours = yours[tuple(at)].item(), right[label][tuple(at)].item()
+    for claim, verdict in {
+        f"{label}{at} is {mine:.3g}, expected {ours:.3g}.": True,
+        f"{label}{at} is {mine + 1:.3g}, expected {ours:.3g}.": False,
+        f"Every entry of {label} is off by the same factor, 2.": True,
+        f"Every entry of {label} is off by the same factor, 3.": False,
+        f"Every entry of {label} has the wrong sign.": False,
+        "Your rows should sum to 1, and all of them sum to 2.0000.": True,
+        "Your rows should sum to 1, and all of them sum to 3.0000.": False,
+        "It feels wrong.": None,
+    }.items():
+        assert proving["evidence_holds"](claim, examiner, probe, seen) is verdict, claim
+
+
+def test_a_card_is_proved_on_other_inputs() -> None:
+    proving = runpy.run_path(str(BENCHMARKS / "proving.py"))
+    path = BENCHMARKS.parent / "answers" / "lookup" / "wrong" / "near_misses.py"
+    exercise = get_code("softmax")
+    result, proof = proving["proof"](path, "softmax", Examiner(exercise, "one"), Examiner(exercise, "other"))
+    assert result.help in ("explained", "located")
+    assert proof.proved, proof
+    assert proof.holds[0] == "refused"
+    assert len(proof.holds) > 2
