@@ -331,8 +331,8 @@ def export(directory: Path, kind: str, out: Path, roster: Path | None, policy: P
 @click.argument("directory", metavar="RESULTS", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option(
     "--submissions",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="The folder that was graded, to show whole files' answers; without it, the code that the results keep.",
+    type=click.Path(exists=True, path_type=Path),
+    help="The folder or zip file that was graded, to show its code; without it, the code that the results keep.",
 )
 @click.option("--port", type=click.IntRange(1, 65535), help="Where to serve it; 8150 or the next free one unless said.")
 @click.option("--no-browser", is_flag=True, help="Only print the address.")

@@ -6,17 +6,19 @@ import sys
 import threading
 import webbrowser
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import click
 
-from proctor.marking.submissions import Submission, collect
+from proctor.marking.submissions import Submission
 from proctor.points import corrections
 from proctor.review.desk import Desk
 from proctor.review.groups import GradedClass, Read
 from proctor.review.server import ReviewServer
 from qkv.assignments import assignment
-from qkv.commands.collecting import os_error_text
+from qkv.commands.collecting import collect_class, os_error_text
+from qkv.commands.grading import known_roster
 from qkv.commands.ports import NotServing, first_free_port
 from qkv.commands.scheme import Worth, read_scheme
 from qkv.commands.start import has_screen, stop_signals
@@ -27,12 +29,20 @@ DEFAULT_PORT = 8150
 def review_class(results: Path, submissions: Path | None, port: int | None, browser: bool) -> int:
     """Serve the page until Ctrl-C; returns the exit code.
 
+    Args:
+        submissions: what was graded, as `qkv grade` takes it.
+
     Raises:
         click.UsageError: the results or the submissions cannot be read, or the corrections so far are not valid.
     """
+    with ExitStack() as stack:
+        return _review_class(results, submissions, port, browser, stack)
+
+
+def _review_class(results: Path, submissions: Path | None, port: int | None, browser: bool, stack: ExitStack) -> int:
+    files = {} if submissions is None else files_of(submissions, results, stack)
     try:
         graded = GradedClass(results, with_progress)
-        files = {} if submissions is None else files_of(submissions, but=results)
     except OSError as error:
         raise click.UsageError(f"These results cannot be reviewed ({os_error_text(error)}). Grade again.") from None
     except ValueError as error:
@@ -62,9 +72,10 @@ def review_class(results: Path, submissions: Path | None, port: int | None, brow
     return 0
 
 
-def files_of(submissions: Path, but: Path) -> dict[str, Submission]:
-    """The submissions of a class by student."""
-    return {submission.student: submission for submission in collect(submissions, but=but).submissions}
+def files_of(submissions: Path, results: Path, stack: ExitStack) -> dict[str, Submission]:
+    """The submissions of a class by student; what a download held is there until the stack is left."""
+    collected = collect_class(submissions, results, stack, known_roster(results, None), None, lambda sentence: None)
+    return {submission.student: submission for submission in collected.submissions.submissions}
 
 
 def with_progress(lines: Read) -> Iterator[bytes]:

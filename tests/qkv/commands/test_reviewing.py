@@ -7,6 +7,8 @@ import re
 import signal
 import subprocess
 import sys
+import zipfile
+from contextlib import ExitStack
 from pathlib import Path
 from urllib.request import Request, urlopen
 
@@ -17,7 +19,9 @@ from proctor.examining.result import Explanation, Result
 from proctor.grading.journal import GradedSubmission
 from proctor.points import corrections
 from proctor.report.write import write_reports
+from proctor.review.code import code_of
 from qkv.assignments import assignment
+from qkv.commands import reviewing
 from qkv.commands.cli import main
 
 
@@ -48,6 +52,21 @@ def test_from_the_terminal_to_the_file(results: Path) -> None:
     assert (process.returncode, trouble) == (0, "")
     assert "1 corrections in" in said or "1 correction in" in said
     assert [c.comment for c in corrections.read(results / corrections.NAME)] == ["Nearly."]
+
+
+def test_the_code_comes_from_what_grade_took(results: Path, tmp_path: Path) -> None:
+    own = "def score_variance(d, sigma, mean=0.0):\n    return d * sigma**4\n"
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "ann.py").write_text(own)
+    with zipfile.ZipFile(tmp_path / "submissions.zip", "w") as archive:  # as Canvas calls them
+        archive.writestr("annant_1234_5678_work.py", own)
+    for place, student in ((tmp_path / "class", "ann"), (tmp_path / "submissions.zip", "annant")):
+        with ExitStack() as stack:
+            files = reviewing.files_of(place, results, stack)
+            (name,) = files
+            assert name.startswith(student)
+            marked = GradedSubmission(name, "", ())
+            assert code_of(marked, "score_variance", files).text == own.strip()
 
 
 @pytest.mark.parametrize(
