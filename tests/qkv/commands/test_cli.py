@@ -55,7 +55,7 @@ CONTRACT = {
     },
     "review-class": {"--submissions", "--port", "--no-browser"},
     "new": set(),
-    "lint": {"--salts", "--jobs", "--changed", "--turn"},
+    "lint": {"--salts", "--jobs", "--changed", "--turn", "--alone"},
     "build": {"--check", "--force", "--second-seeds"},
     "book": {"--serve"},
     "doctor": set(),
@@ -314,7 +314,7 @@ def test_export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(("names", "handed_on"), [([], []), (["lookup", "softmax"], ["lookup", "softmax"])])
 def test_lint(names: list[str], handed_on: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[list[str]] = []
-    pretend(monkeypatch, "qkv.authoring.write.lint", run_lint=lambda given, salts, jobs: seen.append(given) or 0)
+    pretend(monkeypatch, "qkv.authoring.write.lint", run_lint=lambda given, *_: seen.append(given) or 0)
     assert run("lint", *names).exit_code == 0
     assert seen == [handed_on]
 
@@ -334,7 +334,7 @@ def test_lint_of_what_changed_and_whose_turn_it_is(
     seen: list[list[str]] = []
     monkeypatch.setenv("QKV_DAY", "2")
     monkeypatch.delenv("QKV_ALL", raising=False)
-    pretend(monkeypatch, "qkv.authoring.write.lint", run_lint=lambda given, salts, jobs: seen.append(given) or 0)
+    pretend(monkeypatch, "qkv.authoring.write.lint", run_lint=lambda given, *_: seen.append(given) or 0)
     pretend(monkeypatch, "qkv.authoring.write.changed", changed_exercises=lambda root: ["softmax", "rotate"])
     assert run("lint", *arguments).exit_code == 0
     assert seen == [handed_on]
