@@ -58,10 +58,10 @@ def of_expression(place: ExpressionPlace) -> Iterator[Change]:
         others = [name for name in place.attributes if name != node.attr][:MOST_NAMES]
         yield from ((attribute(node.value, name), "name", 1.6) for name in others)
     if isinstance(node, ast.BinOp):
-        yield from ((changed(node, op=op()), "operator", 1.0) for op in OPERATORS.get(type(node.op), ()))
+        yield from ((changed(node, op=op()), "operator", 1.1) for op in OPERATORS.get(type(node.op), ()))
         if not isinstance(node.op, ast.Add | ast.Mult | ast.BitAnd | ast.BitOr):
             yield changed(node, left=node.right, right=node.left), "order", 1.5
-        yield node.left, "operation", 1.0 + min(0.1 * node_count(node.right), 0.9)
+        yield node.left, "operation", 0.9 + min(0.1 * node_count(node.right), 0.9)
         if isinstance(node.op, ast.Add | ast.Sub) and number_value(node.right) == 1:
             yield node.left, "off by one", 0.9
         yield node.right, "operation", 1.2 + 0.1 * node_count(node.left)
@@ -84,8 +84,9 @@ def of_expression(place: ExpressionPlace) -> Iterator[Change]:
         yield changed(node, body=node.orelse, orelse=node.body), "condition", 1.5
     if tests(place):
         yield ast.UnaryOp(ast.Not(), node), "condition", 1.5
-        yield ast.Constant(True), "condition", 2.0
-        yield ast.Constant(False), "condition", 2.0
+        # before an operator in it that only happens to make it hold always, or never
+        yield ast.Constant(True), "always", 0.9
+        yield ast.Constant(False), "never", 0.95
     if isinstance(node, ast.Subscript):
         yield from of_subscript(node)
     if isinstance(node, ast.Tuple | ast.List) and 2 <= len(node.elts) <= 4:
@@ -107,7 +108,7 @@ def of_number(place: ExpressionPlace, value: float) -> Iterator[Change]:
         others = [value + 1, value - 1, -value, 0, 1, 2, -1, 2 * value, 0.5, 4]
     for i, n in enumerate(dict.fromkeys(others)):
         if n != value:  # 0 and 1 can make an operation do nothing: to drop it says more
-            yield constant(n), "constant", (1.7 if n in (0, 1) else 1.0) + 0.1 * i
+            yield constant(n), "constant", (1.7 if n in (0, 1) else 1.2) + 0.1 * i
 
 
 def as_power(node: ast.BinOp) -> ast.BinOp:

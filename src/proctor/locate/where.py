@@ -218,7 +218,12 @@ def with_repair(result: Result, texts: Mapping[str, EditableCell], found: Repair
     text = texts[label]
     if len(edits) == 1:
         sentence = words.one_change(
-            text.line(first.line), text.code(first.line, first.old), first.kind, result.probes, found.agree
+            text.line(first.line),
+            text.code(first.line, first.old),
+            first.kind,
+            result.probes,
+            found.agree,
+            after=first.kind == "missing step" and first.start == first.end,
         )
     else:
         places = [(texts[where].line(edit.line), edit.kind) for where, edit in edits]

@@ -42,6 +42,8 @@ KINDS = {
         "what is computed first", "The operations stayed as they are; what changed is which one comes first."
     ),
     "condition": Kind("the condition", "The condition holds at other times now."),
+    "always": Kind("whether this branch is needed in every case", "The branch is taken in every case now."),
+    "never": Kind("whether this branch is needed at all", "The branch is never taken now."),
     "slice": Kind("where the slice begins and ends", "The slice begins or ends elsewhere now."),
     "result": Kind("what is returned", "Less is returned now."),
     "call": Kind("whether this call is wanted", "One call was left out."),
@@ -67,10 +69,17 @@ KINDS = {
 }
 
 
-def one_change(line: str, code: str, kind: str, probes: int, agree: int | None = None) -> str:
-    """The sentence for one edit that was found; `agree` is how many probes agree with it, if not all."""
+def one_change(line: str, code: str, kind: str, probes: int, agree: int | None = None, after: bool = False) -> str:
+    """The sentence for one edit that was found.
+
+    Args:
+        agree: how many probes agree with it, if not all.
+        after: the edit adds a statement after the line.
+    """
     makes = f"makes all {probes} checks pass" if agree is None else f"makes {agree} of the {probes} checks pass"
-    return f"One change in {line}, `{code}`, {makes}: look at {KINDS[kind].look}."
+    what = f"One more step after {line}" if after else f"One change in {line}"
+    left = "" if agree is None else " Something else is left."
+    return f"{what}, `{code}`, {makes}: look at {KINDS[kind].look}.{left}"
 
 
 def two_changes(places: list[tuple[str, str]], probes: int) -> str:

@@ -99,6 +99,25 @@ def test_one_change_is_found_and_told(mark: Mark, change: tuple[str, str], line:
     assert "makes all 3 checks pass: look at " in result.message
 
 
+def test_a_branch_that_is_always_needed_is_no_question_of_its_operator(mark: Mark) -> None:
+    """An `or` in the condition would make it hold always, too."""
+    text = changed(
+        ("    return", "    if len(x) > 3 and len(x) > 2:\n        centred = gain * centred\n    return"),
+        ("gain * centred /", "centred /"),
+    )
+    result = mark(text)
+    assert result.line == 5
+    assert "look at whether this branch is needed in every case." in result.message
+
+
+def test_to_drop_a_factor_says_more_than_another_operator(mark: Mark) -> None:
+    """To divide by 1.0 instead of it would pass as well."""
+    result = mark(changed(("gain * centred", "gain * centred * 2")))
+    assert result.located is not None
+    assert result.located.kind == "operation"
+    assert "whether all of it is wanted" in result.message
+
+
 def test_the_repair_is_never_shown(mark: Mark) -> None:
     result = mark(changed(("** 2).mean(-1", "** 2).mean(-2")))
     assert result.located is not None
