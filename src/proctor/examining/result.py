@@ -76,6 +76,7 @@ class Result:
     case: Any = field(
         default=None, compare=False, repr=False
     )  # the inputs and outputs of that situation, in a notebook
+    checks: tuple[tuple[str, bool], ...] = ()  # of a wrong answer: each check's situation, and whether it passes
     why: str = ""  # the benefit of having passed
     next_link: str = ""  # to what `next_step` names
     ours: str = ""  # the text of our solution, for whoever has passed and wants to compare

@@ -52,8 +52,9 @@ class GradedSubmission:
 def result_of(data: Mapping[str, Any]) -> Result:
     explanations = tuple(Explanation(**e) for e in data["explanations"])
     lists = {name: tuple(data.get(name, ())) for name in ("misconceptions", "evidence", "remarks", "steps")}
+    checks = tuple((situation, passes) for situation, passes in data.get("checks", ()))
     located = Located(**data["located"]) if data.get("located") else None
-    return Result(**{**data, **lists, "explanations": explanations, "located": located})
+    return Result(**{**data, **lists, "checks": checks, "explanations": explanations, "located": located})
 
 
 class Journal:

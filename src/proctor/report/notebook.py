@@ -47,6 +47,8 @@ def card(result: Result, style: bool = True) -> str:
             step = f'<a href="{escape(result.next_link)}">{step}</a>'
         parts.append(f'<p class="next">Next: {step}</p>')
     parts += [f'<p class="remark">Remark: {prose(remark)}</p>' for remark in result.remarks]
+    if 0 < result.probes_passed < len(result.checks):
+        parts.append(list_of_checks(result))
     if result.ours:
         ours = f'<pre tabindex="0">{escape(result.ours)}</pre>'
         parts.append(f'<details class="ours"><summary>How ours does it</summary>{ours}</details>')
@@ -58,6 +60,14 @@ def card(result: Result, style: bool = True) -> str:
     body = "".join(parts)
     head = f"<style>{STYLE}</style>" if style else ""
     return f'{head}<div class="proctor-card {result.state}" role="status">{body}</div>'
+
+
+def list_of_checks(result: Result) -> str:
+    """All situations, folded: those in which the answer is right tell as much as the others."""
+    signs = {True: f"{SIGNS['passed']} passes", False: f"{SIGNS['not_yet']} does not"}
+    items = "".join(f"<li>{signs[passes]}: {prose(situation)}</li>" for situation, passes in result.checks)
+    summary = f"The {len(result.checks)} checks, one by one"
+    return f'<details class="checks"><summary>{summary}</summary><ul style="list-style:none">{items}</ul></details>'
 
 
 def pictures(result: Result) -> str:
