@@ -121,6 +121,7 @@ def first_words_marked(clipped_loss: Any) -> Seen:
     """texts whose first word is marked as well, and one in which no other is"""
     new, old, reference, advantages, answer = written(4, 8, "first", 1)
     answer[:, 0] = True
+    reference[:, 0] = new[:, 0] + 4  # whoever counts a first word pays for it
     answer[int(permutation(4, seed="silent")[0]), 1:] = False
     return {"loss": clipped_loss(new, old, reference, advantages, answer, kl=0.1)}
 

@@ -146,8 +146,8 @@ def unevenly_weighted(majority_vote: Any) -> Seen:
     a, b, c = answers_of("uneven", 3)
     votes = shuffled([a, a, b, b, None], "uneven order")
     light = shuffled([*[a] * 6, b, c, None], "light order")
-    rising = in_order(votes, {a: [1.0, 4.0], b: [2.0, 3.5], None: [6.0]})
-    falling = in_order(votes, {a: [4.0, 1.0], b: [3.5, 2.0], None: [6.0]})
+    rising = in_order(votes, {a: [1.0, 4.0], b: [2.75, 2.75], None: [6.0]})
+    falling = in_order(votes, {a: [4.0, 1.0], b: [2.75, 2.75], None: [6.0]})
     against_one = in_order(light, {a: [0.125] * 6, b: [1.0], c: [0.5], None: [2.0]})
     return (
         winner(majority_vote, "of rising weights it", votes, rising)
