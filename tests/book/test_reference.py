@@ -126,6 +126,7 @@ def test_claims_can_be_chosen_by_their_verdict(html: Path, browser: Browser) -> 
         ("hold (", "holds"),
         ("hold under", "holds-if"),
         ("wrong (", "wrong"),
+        ("not shown (", "not-shown"),
         ("by def", "defined"),
     ]:
         page.locator("nav.filter a", has_text=re.compile(f"^{re.escape(words)}")).click()

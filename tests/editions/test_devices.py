@@ -51,6 +51,14 @@ WHOLE_TRAININGS = {
     "capstone": {'check("tiny_gpt")'},  # weights that were hardly trained fail, as they should
     "theory": {"# claim: one-layer-is-universal"},
     "models": {"tensor"},  # a name: what is written into a checkpoint was brought to the CPU
+    "aligned": {  # a model that was hardly trained has no right answer, so there is none to prefer or to imitate
+        "# claim: a-learned-judge-is-beaten",
+        "# claim: dpo-raises-what-is-preferred",
+        "# claim: judges-that-like-length",
+        "# claim: a-judge-is-enough",
+        "# claim: rl-narrows",
+        'STAGES = {"base": BASE, "tuned": POLICY, "DPO, β = 2": PREFERRED[2.0][0][0],',
+    },
 }
 DEVICE_ERRORS = ("TwoPlaces", "NotImplementedError", "TypeError", "AttributeError", "AssertionError")
 

@@ -1,4 +1,4 @@
-"""What chapter 17 draws: when a tiny GPT learns, which of its heads remember, and the model at work in the page; and
+"""What chapter 19 draws: when a tiny GPT learns, which of its heads remember, and the model at work in the page; and
 how the chapter reads the model part by part."""
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ function draw(kit, { length, factor, how }, { d, base, trained, slow, fast }) {
   const r = Math.min(38, cell * 0.4);
   const high = 2 * r + 62;
   kit.height = high * Math.ceil(pairs / columns) + 26;
-  kit.text(0, 14, "one dial for each pair of a head, from the fastest to the slowest", { class: "strong" });
+  kit.text(0, 14, "a dial for each pair of a head, the fastest first", { class: "strong" });
 
   let strange = 0;
   plain.forEach((f, i) => {
@@ -37,7 +37,7 @@ function draw(kit, { length, factor, how }, { d, base, trained, slow, fast }) {
     kit.line([[cx, cy], [cx + r * Math.sin(angle), cy - r * Math.cos(angle)]], { stroke: "var(--ink)", "stroke-width": 1.8 });
     if (i === 0) sector(kit, cx, cy, r * 0.55, 0, now, { fill: "var(--c2)" });
     const turns = (length * now) / turn;
-    const words = turns >= 9.95 ? Math.round(turns).toString() : turns >= 0.095 ? turns.toFixed(1) : turns.toFixed(2);
+    const words = turns >= 9.95 ? Math.round(turns).toString() : turns >= 0.095 ? turns.toFixed(1) : turns >= 0.005 ? turns.toFixed(2) : "< 0.01";
     kit.text(cx, cy + r + 18, `${words} turns`, { "text-anchor": "middle" });
     kit.text(cx, cy + r + 34, beyond ? "new angles" : "known", { "text-anchor": "middle", class: beyond ? "strong" : "quiet" });
   });

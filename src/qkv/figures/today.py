@@ -78,27 +78,6 @@ def by_length(memory: Mapping[str, Tensor], lengths: Sequence[int]) -> Figure:
     return fig
 
 
-def rates(memory: Mapping[str, Tensor], times: Sequence[int]) -> Figure:
-    """What is remembered after training at several rates.
-
-    Args:
-        memory: kind of model -> memory (seed, rate).
-        times: each rate, as a multiple of the first.
-    """
-    fig, ax = plt.subplots(figsize=(WIDTH, 2.9))
-    for (name, found), (colour, marker, dash) in zip(memory.items(), ORDER, strict=False):
-        ax.plot(times, found.mean(0), color=colour, marker=marker, linestyle=dash, label=name)
-        for row in found:
-            ax.plot(times, row, marker, color=colour, alpha=0.35)
-    ax.set(
-        title="Which rates does it stand?", xlabel="rate, times 0.003", ylabel="memory", ylim=(0, 1.04), xscale="log"
-    )
-    ax.set_xticks(times, [f"× {n}" for n in times])
-    ax.minorticks_off()
-    ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
-    return fig
-
-
 def bits(excess: Mapping[str, Sequence[tuple[float, float]]]) -> Figure:
     """Nats above the floor against the bytes that weights take.
 
@@ -192,10 +171,10 @@ def drafts(contexts: Mapping[str, tuple[Tensor, Tensor]], words: Sequence[str], 
     return interactive(
         "What is kept of a draft, and does it pay?",
         controls=[
-            Choice("context", "the word that follows", [one["name"] for one in given], first["name"]),
-            Slider("alike", "draft made more like the model", (0, 0.25, 0.5, 0.75, 1), 0),
+            Choice("context", "next word", [one["name"] for one in given], first["name"]),
+            Slider("alike", "draft made alike", (0, 0.25, 0.5, 0.75, 1), 0),
             Slider("drafts", "drafts a call", range(1, 9), 3),
-            Slider("cost", "a draft costs, in calls", (0, 0.1, 0.2, 0.4, 0.6, 0.8, 1), 0.6),
+            Slider("cost", "cost of a draft", (0, 0.1, 0.2, 0.4, 0.6, 0.8, 1), 0.6),
         ],
         draw="drafts.js",
         still=still_drafts(first),

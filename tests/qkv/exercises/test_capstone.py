@@ -1,4 +1,4 @@
-"""Chapter 17: what answers that are often handed in are told."""
+"""Chapter 19: what answers that are often handed in are told."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chapter 17's figures: each asks its question, and the model in the page computes as `TinyGPT` does."""
+"""Chapter 19's figures: each asks its question, and the model in the page computes as `TinyGPT` does."""
 
 from __future__ import annotations
 
