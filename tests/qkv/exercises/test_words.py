@@ -9,7 +9,8 @@ import torch
 from proctor import Examiner
 from qkv import exercises
 
-CLAUSE = r"(?!is|are|has|of|on|in)[\w`]+\b.*\b(is|are|has|raises|requires|needs|stays|gives?|understands)\b"
+VERB = r"(is|are|has|raises|requires|needs|stays|gives?|understands)"
+CLAUSE = rf"(of .* it|(?!(is|are|has|of|on|in)\b)[\w`]+\b.*)\b ?{VERB}\b"
 
 
 @cache

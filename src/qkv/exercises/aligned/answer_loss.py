@@ -41,7 +41,7 @@ exercise = Exercise(
 
 @exercise.probe
 def answers_of_several_lengths(answer_loss: Any) -> Seen:
-    """requests with answers of different lengths, every size another one"""
+    """requests with answers of different lengths, all sizes different"""
     return {"loss": answer_loss(*some_answers())}
 
 

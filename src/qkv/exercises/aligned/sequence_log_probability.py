@@ -46,7 +46,7 @@ exercise = Exercise(
 
 @exercise.probe
 def answers_of_several_lengths(sequence_log_probability: Any) -> Seen:
-    """requests with answers of different lengths, every size another one"""
+    """requests with answers of different lengths, all sizes different"""
     return {"sums": sequence_log_probability(*some_answers())}
 
 

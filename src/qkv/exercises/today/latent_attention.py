@@ -117,7 +117,7 @@ def no_key_is_made(latent_attention: Any) -> Seen:
     """
     with Largest() as largest:
         latent_attention(*inputs(1, 8, 1, KEYS, WIDE, WIDE, 12, 4))
-    return {"no tensor as large as the keys of one head": largest.entries < KEYS * WIDE}
+    return {"no tensor is as large as the keys of one head": largest.entries < KEYS * WIDE}
 
 
 def usual_inputs() -> tuple[Tensor, ...]:
