@@ -218,7 +218,9 @@ def where(name: str, wanted: ComparableTensor, got: ComparableTensor) -> Iterato
         if len(positions) == 1 and wrong.shape[dim] > 2:
             yield f"Only entries at position {positions.pop()} of dimension {dim} of {name} are wrong."
             return
-    yield from among_right(name, wrong, got.array[wrong], wanted.array[wrong])
+    if common := list(among_right(name, wrong, got.array[wrong], wanted.array[wrong])):
+        yield from common
+        return
     yield f"{int(wrong.sum())} of the {wrong.size} entries of {name} are wrong; the others are right."
 
 

@@ -198,10 +198,10 @@ def scope_of(examiner: Examiner, seen: Seen) -> list[str]:
     return list(examiner.exercise.counted()) if agrees(examiner, seen, core) else core
 
 
-def repaired(examiner: Examiner, found: Candidate, texts: Cells, bench: Bench, budget: Budget) -> Repair:
-    """The repair, and how many checks pass with it if not all do."""
-    count = values_agree(examiner, found, texts, bench)
-    return Repair(found, budget.tried, None if count == len(examiner.exercise.counted()) else count)
+def repaired(examiner: Examiner, found: Candidate, texts: Cells, bench: Bench, budget: Budget) -> Repair | None:
+    """The repair, and how many checks pass with it if not all do; None if it is not the same the second time."""
+    count, every = values_agree(examiner, found, texts, bench), len(examiner.exercise.counted())
+    return None if count is None else Repair(found, budget.tried, None if count == every else count)
 
 
 def _first(
