@@ -3,13 +3,6 @@
 import torch
 
 
-def answer_loss(logits, ids, answer):
-    powers = logits[:, :-1].exp()
-    p = powers / powers.sum(-1, keepdim=True)
-    said = p.gather(-1, ids[:, 1:, None]).squeeze(-1)
-    return -said[answer[:, 1:]].log().mean()
-
-
 def sequence_log_probability(logits, ids, answer):
     p = torch.softmax(logits[:, :-1], -1).gather(-1, ids[:, 1:, None]).squeeze(-1)
     return (p.log() * answer[:, 1:]).sum(-1)
