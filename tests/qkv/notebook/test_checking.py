@@ -43,7 +43,7 @@ def test_from_stub_to_passed():
     wrong = check(notebook(WRONG)["softmax"])
     assert (wrong.state, wrong.misconceptions) == ("not_yet", ("overflows",))
     assert check(notebook(RIGHT)["softmax"]).state == "passed"
-    assert re.search(rf"lookup +█+░+ 1 of {IN_LOOKUP}\n", str(status()))
+    assert re.search(rf"Queries, keys, values +█+░+ 1 of {IN_LOOKUP}\n", str(status()))
     assert "Next: similarity_scores, in chapter lookup (about 5 minutes, ●○○)." in str(status())
 
 
