@@ -388,4 +388,4 @@ def walk(page: Page, lab: Lab, root: Path) -> None:
     notebook.run()
     progress = notebook.shown()
     assert f"1 of {len(exercises.chapters()['lookup'])}" in progress
-    assert "Next: similarity_scores, in chapter lookup (about" in progress
+    assert "Next: 1.2 similarity_scores, in Queries, keys, values (about" in progress

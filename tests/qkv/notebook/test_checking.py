@@ -44,7 +44,7 @@ def test_from_stub_to_passed():
     assert (wrong.state, wrong.misconceptions) == ("not_yet", ("overflows",))
     assert check(notebook(RIGHT)["softmax"]).state == "passed"
     assert re.search(rf"Queries, keys, values +█+░+ 1 of {IN_LOOKUP}\n", str(status()))
-    assert "Next: similarity_scores, in chapter lookup (about 5 minutes, ●○○)." in str(status())
+    assert "Next: 1.2 similarity_scores, in Queries, keys, values (about 5 minutes, ●○○)." in str(status())
 
 
 def test_an_earlier_mistake_does_not_show_in_a_later_exercise():
