@@ -172,7 +172,9 @@ def function_of(name: str, mine: Array, theirs: Array) -> Iterator[str]:
 
 def members(name: str, mine: Array, theirs: Array) -> Iterator[str]:
     """Of a list of numbers, or of rows of them: what is missing, or too much."""
-    if mine.ndim not in (1, 2) or mine.shape[1:] != theirs.shape[1:] or mine.shape == theirs.shape:
+    if mine.ndim not in (1, 2) or mine.ndim != theirs.ndim or mine.shape[1:] != theirs.shape[1:]:
+        return
+    if mine.shape == theirs.shape:
         return
     ours, yours = (Counter(map(tuple, array.reshape(len(array), -1).tolist())) for array in (theirs, mine))
     lacks, extra = (ours - yours).total(), (yours - ours).total()

@@ -503,7 +503,7 @@ class Meeting(TorchFunctionMode):
 
 def reads_data(error: BaseException) -> bool:
     """Is this torch saying that the result depends on numbers that are not there?"""
-    signs = "meta tensor", "Meta tensor", "data-dependent", "data-independent"
+    signs = "meta tensors", "Meta tensors", "data-dependent", "data-independent"
     return any(sign in str(error) for sign in signs)
 
 

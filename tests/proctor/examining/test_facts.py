@@ -82,3 +82,16 @@ def test_a_parameter_that_is_missing() -> None:
     expected = known(x=X) | {"gradients": ComparableObservation(Observation(gradients))}
     seen = known(x=X + 1) | {"gradients": ComparableObservation(Observation({"gradient of q.weight": X}))}
     assert facts(expected, seen, "probe")[0] == "`q.bias` is missing."
+
+
+SHAPES = [(), (1,), (3,), (1, 1), (3, 4), (2, 3), (2, 3, 4), (0,), (0, 3)]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int64, torch.bool, torch.complex64])
+@pytest.mark.parametrize("other", [torch.float32, torch.int64, torch.bool])
+def test_whatever_meets_whatever_facts_are_found_or_none(dtype: torch.dtype, other: torch.dtype) -> None:
+    """A number where a list is expected once ended the verdict."""
+    for expected in SHAPES:
+        for shape in SHAPES:
+            wanted, got = torch.ones(expected).to(dtype), (2 * torch.ones(shape)).to(other)
+            assert isinstance(facts(known(x=wanted), known(x=got), "probe"), tuple)
