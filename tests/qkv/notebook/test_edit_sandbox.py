@@ -156,8 +156,8 @@ def test_an_edited_answer_deletes_no_file_of_the_students(how, walls, tmp_path, 
         result = check(names["rms_norm"])
     else:
         (result,), _ = checking.check_file(path)
-    assert result.state == "not_yet"
-    assert sorted(file.name for file in folder.iterdir()) == ["3.txt", "4.txt", "5.txt"]
+    assert result.state in ("not_yet", "stopped")  # to delete files at all is refused, as in the sandbox
+    assert {"3.txt", "4.txt", "5.txt"} <= {file.name for file in folder.iterdir()}
 
 
 def test_without_a_sandbox_an_answer_that_only_computes_is_searched_here(monkeypatch):

@@ -198,7 +198,8 @@ def _facts(parts: list[Part]) -> dict[str, dict[str, Any]]:
 
 
 def _facts_json(facts: Facts) -> dict[str, Any]:
-    stored: dict[str, Any] = {"points": facts.points, "forbidden": list(facts.forbidden), "effort": facts.effort}
+    stored: dict[str, Any] = {"points": facts.points, "forbidden": list(facts.forbidden)}
+    stored |= {"effort": facts.effort} if facts.effort else {}
     return stored | ({"hand_in": facts.hand_in} if facts.hand_in else {})
 
 
