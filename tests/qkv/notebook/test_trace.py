@@ -68,11 +68,13 @@ def traced(file: str, name: str) -> tuple[Result, str]:
 
 
 def test_another_probe_is_traced_where_the_first_shows_nothing() -> None:
-    """Of the probe's five machines the first three, which are noted, have one layer each: there it is right."""
+    """Of the probe's five machines the first three, which are noted, have one layer each: there it is right. The cause
+    is a line before the one that is shown, the last at which the right value was put in and proved to help."""
     result, line = traced("transformer/wrong/memory_grows_old.py", "Transformer")
     assert result.probe == PROBE
-    assert "self.encoder_norm(x)" in line
-    assert "That is so on three sources" in result.message
+    assert "self.decoder_norm(y)" in line
+    assert "and at what goes into it" in result.message
+    assert "all 4 checks of values that failed pass" in result.message
 
 
 def test_a_factor_that_stands_elsewhere_is_looked_past() -> None:
