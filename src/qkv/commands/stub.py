@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
@@ -9,7 +10,8 @@ from pathlib import Path
 from proctor.marking.answers import Answers
 from proctor.marking.extraction import extract
 from proctor.marking.submissions import read_submitted_file
-from qkv import exercises
+from proctor.source.statements import statements
+from qkv import exercises, model
 from qkv.assignments import SETUP
 from qkv.notebook import places, review
 from qkv.notebook.skipping import stub_of
@@ -79,13 +81,35 @@ def write_stubs(chapter: str, out: Path | None = None, say: Callable[[str], None
             return 0
         head = HEAD.format(number=places.chapter_number(stem), title=places.chapter_title(stem), name=path.name)
         parts = [there.rstrip("\n")] if there else [f"{head}\n{SETUP.rstrip()}"]
-        parts += map(titled_stub, missing)
+        stubs = [titled_stub(name) for name in missing]
+        if needed := imports_of(stem, "\n".join(stubs), bound_in(parts[0])):
+            parts.append("\n".join(needed))
+        parts += stubs
         path.write_text("\n\n\n".join(parts) + "\n", encoding="utf-8", newline="\n")
         say(f"{'Added to' if there else 'Wrote'} {path}: {', '.join(missing)}. Now: qkv watch {path}")
         return 0
     except NoStub as trouble:
         say(f"qkv stub: {trouble}")
         return 1
+
+
+def imports_of(stem: str, stubs: str, there: set[str]) -> list[str]:
+    """The imports of a chapter's model that its stubs use, such as `RMSNorm` in an `__init__` that is given."""
+    used = {node.id for node in ast.walk(ast.parse(stubs)) if isinstance(node, ast.Name)}
+    found = []
+    for node in ast.parse(Path(model.__path__[0], f"{stem}.py").read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("qkv.model"):
+            names = [alias.name for alias in node.names if alias.name in used - there]
+            found += [f"from {node.module} import {', '.join(names)}"] if names else []
+    return found
+
+
+def bound_in(text: str) -> set[str]:
+    """The names that a file binds at its top level; none if it cannot be read yet."""
+    try:
+        return {name for one in statements(text) for name in one.binds}
+    except (SyntaxError, ValueError, RecursionError):
+        return set()
 
 
 def titled_stub(name: str) -> str:
