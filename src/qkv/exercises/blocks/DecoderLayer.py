@@ -119,7 +119,7 @@ usual(exercise, decoder_arguments_in_any_dtype, build_wide_layer, alike=decoder_
 # a probe of values, since the approximation shows in some others, on some inputs: it is named on both sets or on none
 @exercise.probe
 def where_the_decoders_gelu_shows(decoder_layer: Any) -> Seen:
-    """a feed-forward network whose activation meets numbers near -2.5, with large weights behind it"""
+    """a feed-forward network whose activation meets numbers near -2.5, with large weights after it"""
     return {"output": loud(build_layer(decoder_layer))(*decoder_arguments())}
 
 

@@ -89,7 +89,7 @@ usual(exercise, encoder_stream, build_layer, alike=stream_and_mask)
 
 @exercise.property
 def where_the_gelu_shows(encoder_layer: Any) -> Seen:
-    """a feed-forward network whose activation meets numbers near -2.5, with large weights behind it
+    """a feed-forward network whose activation meets numbers near -2.5, with large weights after it
 
     Where GELU is small your numbers differ. The feed-forward network is made with the exact
     `gelu`; the tanh approximation, torch's own included, is off by up to 0.0005.

@@ -121,7 +121,7 @@ def loud_inside(model: Any) -> Any:
 
 @exercise.property
 def where_the_gelu_shows(gpt: Any) -> Seen:
-    """feed-forward networks whose activation meets numbers near -2.5, with large weights behind it
+    """feed-forward networks whose activation meets numbers near -2.5, with large weights after it
 
     Where GELU is small your numbers differ. The feed-forward networks are made with the exact `gelu` of chapter 7; the
     tanh approximation, torch's own included, is off by up to 0.0005.
@@ -290,7 +290,7 @@ class FeedForwardFirst(TinyGPT):
 class NormsExchanged(TinyGPT):
     """You use norm2 before attention and norm1 before the feed-forward network.
 
-    Each norm has learned gains of its own for the sublayer behind it: norm1 for attention, norm2 for the network.
+    Each norm has learned gains of its own for the sublayer after it: norm1 for attention, norm2 for the network.
     """
 
     def _layer(self, layer: Any, x: Tensor, mask: Tensor | None) -> Tensor:

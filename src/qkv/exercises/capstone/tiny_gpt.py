@@ -172,7 +172,7 @@ exercise = WeightsExercise(
         f"The loss has a floor, {FLOOR:.3f} nats a word, that no model can pass. Draw yours against it while you "
         "train: where does it stop falling?",
         "To go on with a line, the model has to find the line before that began with the same name, and to read what "
-        "stood behind it. How many layers does it take to look at what stood before a word, and then to use it?",
+        "stood after it. How many layers does it take to look at what stood before a word, and then to use it?",
         "Nothing seems to happen for two or three hundred steps, then the loss drops suddenly. Did you stop before the "
         "drop? Is the learning rate warmed up, and are gradients clipped?",
         "Torch's own initialisation gives embeddings of deviation 1, and the output layer has a matrix of its own. "

@@ -354,7 +354,7 @@ def first_position(logits: Tensor) -> Tensor:
 def averaged_positions(logits: Tensor) -> Tensor:
     """You average the logits over the positions.
 
-    Each position speaks about the token behind it. Only the last one speaks about what comes next.
+    Each position speaks about the token after it. Only the last one speaks about what comes next.
     """
     return logits[0].mean(dim=0)
 
@@ -474,7 +474,7 @@ def at_least_one(new: list[int], prompt: Sequence[int], max_new: int) -> bool:
 def never_stops(new: list[int], prompt: Sequence[int], end: int) -> bool:
     """Your story goes on after `end`.
 
-    `end` says that the text is over; what comes behind it belongs to another one.
+    `end` says that the text is over; what comes after it belongs to another one.
     """
     return False
 

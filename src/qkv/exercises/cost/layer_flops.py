@@ -20,7 +20,7 @@ exercise = Exercise(
     why="It says what a length costs before anybody runs it, and from where on attention is the larger part.",
     hints=[
         "A product of (a, b) and (b, c) has a·c entries. How many multiply-adds does each of them take?",
-        "There are four products with weights around the attention, two inside it for each head, two behind it. Write "
+        "There are four products with weights around the attention, two inside it for each head, two after it. Write "
         "the shapes beside each.",
         "Add up the products inside all heads: n_heads times the width of one head is d_model again.",
     ],

@@ -190,7 +190,7 @@ def window_as_a_reach(n: int, window: int, dilation: int, device: Any) -> Any:
 
 @exercise.instead_of("look")
 def in_the_future(n: int, window: int, dilation: int, device: Any) -> Any:
-    """Your window lies behind the query, in the future.
+    """Your window lies after the query, in the future.
 
     Query i sees i - dilation·m, not i + dilation·m.
     """

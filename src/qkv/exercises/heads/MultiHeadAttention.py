@@ -423,7 +423,7 @@ class MaskOfAnotherSequence(MultiHeadAttention):
     """You repeat the masks of the batch as a whole, once for each head, so sequences get masks of others.
 
     Folded into the batch, the heads of one sequence stand side by side: its mask has to be repeated before the next
-    one's begins. `repeat` puts copies of the whole behind each other; `repeat_interleave` copies entry by entry.
+    one's begins. `repeat` puts copies of the whole one after another; `repeat_interleave` copies entry by entry.
     """
 
     def _for_every_head(self, mask: Tensor | None) -> Tensor | None:

@@ -93,7 +93,7 @@ def reshaped_in_one_go(x: Tensor, n_heads: int) -> Tensor:
 
 @exercise.misconception
 def heads_behind_tokens(x: Tensor, n_heads: int) -> Tensor:
-    """Your result is (batch, seq, head, d_head): the heads stand behind the tokens.
+    """Your result is (batch, seq, head, d_head): the heads stand after the tokens.
 
     The cut is right. But attention multiplies the last two dimensions, so with this order the heads of one token
     would look at each other, instead of the tokens within one head.

@@ -257,7 +257,7 @@ class FrozenBiasForgotten(LoRALinear):
 class ScaledTwice(LoRALinear):
     """You scale the correction twice.
 
-    Once is enough: behind a, behind b, or at the end.
+    Once is enough: after a, after b, or at the end.
     """
 
     def _correction(self, x: Tensor) -> Tensor:

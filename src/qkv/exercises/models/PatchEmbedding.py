@@ -144,7 +144,7 @@ class UnfoldedUnturned(PatchEmbedding):
 class ChannelsApart(PatchEmbedding):
     """Your patches are of one channel each, several of them in a row.
 
-    You flatten while the channel still stands before the patches. Bring it behind them first.
+    You flatten while the channel still stands before the patches. Bring it after them first.
     """
 
     def _patches(self, images: Tensor) -> Tensor:

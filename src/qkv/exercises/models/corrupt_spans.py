@@ -211,7 +211,7 @@ def said_without_marks(mark: int, hidden_ids: list[int]) -> list[int]:
 
 @exercise.instead_of("say")
 def mark_behind_its_ids(mark: int, hidden_ids: list[int]) -> list[int]:
-    """In your targets a sentinel stands behind its span.
+    """In your targets a sentinel stands after its span.
 
     It announces what follows: first the sentinel, then the ids.
     """
@@ -229,7 +229,7 @@ def not_closed(mark: int) -> list[int]:
 
 @exercise.instead_of("close")
 def closed_by_an_end(mark: int) -> list[int]:
-    """You put an end of sequence behind the targets.
+    """You put an end of sequence after the targets.
 
     Here they end with the closing sentinel; whoever wants an end adds it.
     """
@@ -238,7 +238,7 @@ def closed_by_an_end(mark: int) -> list[int]:
 
 @exercise.misconception
 def ends_added(ids: list[int], spans: Sequence[Pair], sentinel: int) -> tuple[list[int], list[int]]:
-    """You put an end of sequence behind inputs and targets.
+    """You put an end of sequence after inputs and targets.
 
     T5's own data have one. Here both lists are as they are; whoever wants an end adds it.
     """
@@ -260,7 +260,7 @@ def exchanged(ids: list[int], spans: Sequence[Pair], sentinel: int) -> tuple[lis
 def counted_from_behind(ids: list[int], spans: Sequence[Pair], sentinel: int) -> tuple[list[int], list[int]]:
     """You give `sentinel` to the last span, not to the first.
 
-    Replacing the spans from behind keeps their places right, but they are still counted from the front.
+    Replacing the spans from the end keeps their places right, but they are still counted from the front.
     """
     last = len(spans) - 1
     inputs, targets = corrupted_in_steps(ids, spans, sentinel, mark=lambda i, sentinel: sentinel - (last - i))

@@ -191,7 +191,7 @@ def merged_from_the_right(ids: list[int], pair: Sequence[int], new: int) -> list
 def merged_with_overlap(ids: list[int], pair: Sequence[int], new: int) -> list[int]:
     """You use an id for two pairs: in "aaa" both the first two and the last two become a new id.
 
-    Then the text gets longer when it is decoded. After a merge go on behind it.
+    Then the text gets longer when it is decoded. After a merge go on after it.
     """
     hits = {at for at in range(len(ids) - 1) if ids[at : at + 2] == list(pair)}
     return [new if at in hits else part for at, part in enumerate(ids) if at in hits or at - 1 not in hits]

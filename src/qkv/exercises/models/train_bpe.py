@@ -31,7 +31,7 @@ exercise = Exercise(
         "Keep every word as a list of ids. A step counts all neighbours of all words, chooses, and rewrites the words.",
         "The most frequent pair, and of equals the smallest: compare (-count, pair), or take the smallest of the most "
         "frequent.",
-        "To rewrite a word, walk from its left end; where the pair stands, write the new id and go on behind it.",
+        "To rewrite a word, walk from its left end; where the pair stands, write the new id and go on after it.",
     ],
     equivalents={
         "texts = [list(word.encode()) for word in words]  ->  texts = [word.encode() for word in words]": (

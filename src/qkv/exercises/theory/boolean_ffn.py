@@ -288,7 +288,7 @@ def answers_inside_the_relu(table: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """You multiply the answers in before the relu.
 
     It lets no negative answer through, and of a wrong case with a negative answer it makes a positive number. Put them
-    behind it, into `down`.
+    after it, into `down`.
     """
     up, bias, down = boolean_ffn(table)
     return up * table.unsqueeze(-1), bias * table, torch.ones_like(down)
