@@ -80,8 +80,8 @@ def write_release(release: Release, out: Path, anonymous: bool = False) -> list[
         OSError: it cannot be written, or the results were written before they were kept whole.
     """
     out.mkdir(parents=True, exist_ok=True)
-    part = out / ".release.part"
-    if any(place != part for place in out.iterdir()) and not (out / MANIFEST).exists():
+    part = out / ".release.part"  # it is there as long as a release is unfinished
+    if any(out.iterdir()) and not part.exists() and not (out / MANIFEST).exists():
         raise ValueError(f"{out} is not empty, and no earlier release. Name another folder with --to")
     shutil.rmtree(part, ignore_errors=True)
     (part / "feedback").mkdir(parents=True)

@@ -145,3 +145,25 @@ def test_a_release_takes_the_place_of_an_earlier_one_and_of_nothing_else(tmp_pat
     with pytest.raises(ValueError, match=r"mine is not empty, and no earlier release\. Name another folder with --to"):
         write_release(release, tmp_path / "mine")
     assert [p.name for p in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
+
+
+def test_a_release_that_was_interrupted_is_made_anew(
+    tmp_path: Path, release: Release, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    write_release(release, out)
+    before = {path.relative_to(out): path.read_bytes() for path in out.rglob("*.*")}
+    move = Path.replace
+
+    def interrupted(self: Path, target: Path) -> Path:
+        if target == out / "released.csv":
+            raise KeyboardInterrupt
+        return move(self, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            write_release(release, out)
+    assert not (out / "released.csv").exists()
+    write_release(release, out)
+    assert {path.relative_to(out): path.read_bytes() for path in out.rglob("*.*")} == before
