@@ -177,15 +177,15 @@ class Examiner:
         result = replace(
             result, evidence=(*result.evidence, *(fact for fact in told if not isinstance(fact, Decisive)))
         )
+        decisive = tuple(Explanation(fact) for fact in told if isinstance(fact, Decisive))
         if (otherwise := self._other_return(seen)) is not None:
-            return replace(result, explanations=(otherwise,), help="explained")
+            return replace(result, explanations=(otherwise, *decisive), help="explained")
         if (alike := self._resembled(known, agrees, again)) is not None:
             return self._with_likeness(result, alike, known, agrees)
         instead = {str(fact) for fact in told if isinstance(fact, Decisive)}
         result = replace(result, evidence=tuple(line for line in result.evidence if line not in instead))
-        decisive = (*batch, *(Explanation(fact) for fact in told if isinstance(fact, Decisive)))
-        if decisive:
-            return replace(result, explanations=decisive, help="explained")
+        if batch or decisive:
+            return replace(result, explanations=(*batch, *decisive), help="explained")
         return replace(result, explanations=(UNRECOGNISED,), help="shown")
 
     def _only_some_batches(self, agrees: Mapping[str, bool]) -> tuple[Explanation, ...]:

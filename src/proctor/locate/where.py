@@ -147,7 +147,8 @@ def located(
 def with_unread(
     result: Result, examiner: Examiner, answer: UnexplainedAnswer, reference_values: ReferenceValues
 ) -> Result:
-    """The result with the arguments that the answer never reads, before whatever else is said."""
+    """The result with the arguments that the answer never reads, before whatever else is said; but after that it
+    returned another kind of thing than was asked for."""
     sources = [text.source for text in answer.texts.values()]
     unread = never_read(sources, examiner.exercise.name, reference_values.source(examiner))
     unread = [name for name in unread if examiner.makes_a_difference(name)]
@@ -155,7 +156,10 @@ def with_unread(
         return result
     others = result.explanations if result.help in ("explained", "resembles") else ()
     help_: Help = "resembles" if result.help == "resembles" else "explained"
-    return replace(result, help=help_, explanations=(Explanation(words.unread_sentence(unread)), *others))
+    why = Explanation(words.unread_sentence(unread))
+    seen = answer.seen.get(result.probe)
+    returned_other = seen is not None and seen.raised is not None
+    return replace(result, help=help_, explanations=(*others, why) if returned_other else (why, *others))
 
 
 def instrumented(answer: UnexplainedAnswer) -> InstrumentedCells:

@@ -94,7 +94,7 @@ def softmax(scores, dim):
         ("tempfile.TemporaryFile().write(b'x')", "stopped"),
         ("threading.Thread(target=print).start()", "stopped"),
         ("ThreadPoolExecutor(2).submit(print).result()", "stopped"),
-        ("asyncio.run(now(scores))", "stopped"),
+        ("asyncio.new_event_loop().run_until_complete(now(scores))", "stopped"),
         ("socket.socket()", "stopped"),
         ("subprocess.run(['true'])", "stopped"),
         ("os.system('true')", "passed"),  # which says that it failed, and raises nothing
