@@ -63,7 +63,7 @@ def test_two_mistakes_are_both_named(exercise, answer, mistakes, salt):
 
 def test_the_message_of_the_mask_that_a_common_text_prints():
     assert Examiner(get_code("causal_mask")).examine(printed_in_a_common_text).message.splitlines()[:3] == [
-        "causal_mask: not yet (0 of 4 checks pass)",
+        "causal_mask: not yet (0 of 5 checks pass)",
         "Your mask is the other triangle: it hides the past and shows the future.",
         "You return numbers to be added to the scores, 0 and -inf.",
     ]

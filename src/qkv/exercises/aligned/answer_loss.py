@@ -9,12 +9,13 @@ import torch
 from torch import Tensor
 
 from proctor import Exercise
-from proctor.inside.inputs import booleans, distinct, whole
+from proctor.inside.inputs import distinct, whole
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
 from qkv.exercises.aligned.shared import (
     gradient_in_the_logits,
     some_answers,
+    some_conversations,
     texts,
     thousands_inside,
     wild_outside,
@@ -48,12 +49,7 @@ def answers_of_several_lengths(answer_loss: Any) -> Seen:
 @exercise.probe
 def a_conversation(answer_loss: Any) -> Seen:
     """texts with several answers in each; the first word is marked as well"""
-    batch, extra, vocab = distinct(4, 8, 3, seed="sizes of conversations")
-    logits, ids = texts(batch, batch + extra, vocab, "conversation")
-    answer = booleans(batch, batch + extra, seed="turns")
-    answer[:, 0] = True
-    answer[:, -1] = answer[:, 1] = True
-    return {"loss": answer_loss(logits, ids, answer)}
+    return {"loss": answer_loss(*some_conversations())}
 
 
 @exercise.probe

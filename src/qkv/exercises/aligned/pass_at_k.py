@@ -7,6 +7,7 @@ from typing import Any
 
 from proctor import Exercise
 from proctor.inside.inputs import distinct, whole
+from proctor.inside.properties import repeats
 from proctor.inside.situations import Seen
 from qkv.model.aligned import (
     pass_at_k,
@@ -113,6 +114,9 @@ def certain(pass_at_k: Any) -> Seen:
         "one answer, right": as_number(pass_at_k(1, 1, 1)),
         "one answer, wrong": as_number(pass_at_k(1, 0, 1)),
     }
+
+
+exercise.property(repeats(some_answers, a_hundred_answers))
 
 
 @exercise.misconception

@@ -9,13 +9,14 @@ from torch import Tensor
 
 from proctor import Exercise
 from proctor.examining.usual_mistakes import squeezes
-from proctor.inside.inputs import booleans, distinct, permutation
+from proctor.inside.inputs import distinct, permutation
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
 from qkv.exercises.aligned import answer_loss as imitating
 from qkv.exercises.aligned.shared import (
     gradient_in_the_logits,
     some_answers,
+    some_conversations,
     texts,
     thousands_inside,
     wild_outside,
@@ -53,12 +54,7 @@ def answers_of_several_lengths(sequence_log_probability: Any) -> Seen:
 @exercise.probe
 def a_conversation(sequence_log_probability: Any) -> Seen:
     """texts with several answers in each; the first word is marked as well"""
-    batch, extra, vocab = distinct(4, 8, 3, seed="sizes of conversations")
-    logits, ids = texts(batch, batch + extra, vocab, "conversation")
-    answer = booleans(batch, batch + extra, seed="turns")
-    answer[:, 0] = True
-    answer[:, -1] = answer[:, 1] = True
-    return {"sums": sequence_log_probability(logits, ids, answer)}
+    return {"sums": sequence_log_probability(*some_conversations())}
 
 
 @exercise.probe

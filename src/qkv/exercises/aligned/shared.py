@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from proctor.inside.inputs import distinct, integers, normal, permutation, whole
+from proctor.inside.inputs import booleans, distinct, integers, normal, permutation, whole
 from proctor.inside.situations import Seen
 
 
@@ -36,6 +36,16 @@ def with_answers(batch: int, seq: int, vocab: int, seed: str) -> tuple[Tensor, T
 def some_answers() -> tuple[Tensor, Tensor, Tensor]:
     batch, extra, vocab = distinct(3, 7, 3, seed="sizes")
     return with_answers(batch, batch + extra, vocab, "some")
+
+
+def some_conversations() -> tuple[Tensor, Tensor, Tensor]:
+    """Texts with two answers or more in each; the first word is marked as well."""
+    batch, extra, vocab = distinct(4, 8, 3, seed="sizes of conversations")
+    logits, ids = texts(batch, batch + extra, vocab, "conversation")
+    answer = booleans(batch, batch + extra, seed="turns")
+    answer[:, 0] = True
+    answer[:, -1] = answer[:, 1] = True
+    return logits, ids, answer
 
 
 def predicting(answer: Tensor) -> Tensor:

@@ -13,8 +13,8 @@ from proctor.examining.usual_mistakes import squeezes
 from proctor.inside.inputs import distinct, normal, whole
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
+from qkv.exercises.cost.shared import Largest
 from qkv.exercises.forbidden import FUSED_ATTENTION, MULTIHEAD
-from qkv.exercises.today.shared import Largest
 from qkv.model.today import latent_attention
 
 exercise = Exercise(

@@ -6,7 +6,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from proctor.inside.inputs import distinct, uniform
 
@@ -34,18 +33,3 @@ def cached(result: Any) -> dict[str, Tensor]:
     """Output and cache of an attention as named tensors."""
     output, (keys, values) = result
     return {"output": output, "keys": keys, "values": values}
-
-
-class Largest(TorchDispatchMode):
-    """Notes the most entries that a tensor has which is made inside the block."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.entries = 0
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        made = func(*args, **(kwargs or {}))
-        for one in made if isinstance(made, list | tuple) else [made]:
-            if isinstance(one, Tensor):
-                self.entries = max(self.entries, one.numel())
-        return made
