@@ -32,7 +32,7 @@ CHROMIUM_FLAGS = [
 ]
 
 
-LONGEST = {"test_answers.py", "test_devices.py"}  # minutes each, in one file
+LONGEST = {"test_answers.py", "test_three_ways.py", "test_devices.py"}  # minutes each, in one file
 QUICK = {"model", "tasks", "examining"}  # folders of tests that start no sandbox, browser or kernel
 
 

@@ -1,8 +1,4 @@
-"""Answers that we keep, as students would hand them in: right ones in unusual styles pass, wrong ones fail.
-
-It is the same wherever they are judged: in a notebook, by `qkv check`, in the grader's sandbox. A quarter of them is
-judged in all three ways, another one each day; all of them where `QKV_ALL=1` is set.
-"""
+"""Answers that we keep, as students would hand them in: right ones in unusual styles pass, wrong ones fail."""
 
 from __future__ import annotations
 
@@ -12,19 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from proctor import Examiner, Result
+from proctor import Examiner
 from proctor.grading.worker import assignment_sandbox
-from proctor.marking.answers import Answers
-from proctor.marking.extraction import extract
-from proctor.marking.line_search import LineSearch
 from proctor.marking.mark import mark_submission
 from proctor.marking.submissions import read_submitted_file
 from proctor.sandbox import Sandbox
 from qkv import exercises
 from qkv.assignments import assignment
-from qkv.authoring.write.rotation import turn
 from qkv.authoring.write.sample_answers import SampleAnswer, sample_answers
-from qkv.notebook.checking import LIMITS, judged_in_process, live_marker
+from qkv.notebook.checking import LIMITS
 
 ANSWERS = Path(__file__).parents[1] / "answers"
 SALT = "kept answers"
@@ -32,7 +24,6 @@ FILES = [
     pytest.param(path, list(answers), id=f"{path.parents[1].name}/{path.parent.name}/{path.stem}")
     for path, answers in groupby(sample_answers(ANSWERS), key=lambda answer: answer.path)
 ]
-IN_THREE_WAYS = turn(FILES)
 
 
 @pytest.fixture(scope="module")
@@ -44,16 +35,6 @@ def examiners() -> dict[str, Examiner]:
 def box(examiners: dict[str, Examiner]) -> Iterator[Sandbox]:
     with assignment_sandbox(assignment(), examiners, LIMITS) as box:
         yield box
-
-
-@pytest.fixture(scope="module")
-def line_search(box: Sandbox) -> LineSearch:
-    return LineSearch(elsewhere=lambda name, job: box.session())
-
-
-def told(result: Result) -> tuple[str, float, tuple[str, ...], int | None]:
-    """What a student would be told apart by."""
-    return result.state, round(result.score, 6), result.misconceptions, result.line
 
 
 @pytest.mark.parametrize(("path", "answers"), FILES)
@@ -73,29 +54,6 @@ def test_right_answers_pass_and_wrong_ones_fail(
         else:
             assert result.state in ("not_yet", "stopped"), result.message
             assert result.score < 1
-
-
-@pytest.mark.parametrize(("path", "answers"), IN_THREE_WAYS)
-def test_one_judge(
-    path: Path,
-    answers: list[SampleAnswer],
-    examiners: dict[str, Examiner],
-    box: Sandbox,
-    line_search: LineSearch,
-) -> None:
-    file = read_submitted_file(path.name, path)
-    asked = assignment(tuple(answer.exercise for answer in answers))
-    graded, _, _ = mark_submission(
-        asked, examiners, box, [file], LineSearch(reference_values=line_search.reference_values)
-    )
-    names = [result.exercise for result in graded]
-    checked = judged_in_process(Answers([extract(file)]), names, examiners, line_search)
-    assert [(r.message, told(r)) for r in checked] == [(r.message, told(r)) for r in graded]
-    for answer in answers:
-        marker = live_marker(answer.exercise, answer.implementation, examiners[answer.exercise], line_search)
-        marker.mark()
-        result = graded[names.index(answer.exercise)]
-        assert told(marker.results[answer.exercise]) == told(result), marker.results[answer.exercise].message
 
 
 @pytest.mark.parametrize("stem", exercises.CHAPTERS)

@@ -41,9 +41,10 @@ def day() -> int:
     return int(os.environ.get("QKV_DAY") or time.time() // 86400)
 
 
-def turn(items: Sequence[T]) -> list[T]:
-    """Every fourth item, shifted by one each day; or all, if the environment requests everything."""
-    return [item for i, item in enumerate(items) if everything() or (i + day()) % QUARTERS == 0]
+def turn(items: Sequence[T], parts: int = QUARTERS) -> list[T]:
+    """Every fourth item, or every so-and-so-many-th, shifted by one each day; or all, if the environment requests
+    everything."""
+    return [item for i, item in enumerate(items) if everything() or (i + day()) % parts == 0]
 
 
 def mode(edition: int, on: int | None = None) -> str:
