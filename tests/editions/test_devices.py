@@ -32,6 +32,7 @@ CUT = {
     "training": (2, MANY),
     "recurrence": (1, MANY),
     "models": (2, MANY),
+    "cost": (2, MANY),
     "meaning": (2, 3),
 }
 # Cells that read a certain step, the whole curve or every seed of a training: a short one has not got it. The others
