@@ -69,7 +69,9 @@ class Notebook:
         return editor.inner_text(timeout=PATIENCE) if self.is_code() else ""
 
     def is_code(self) -> bool:
-        return "jp-CodeCell" in (self.active.get_attribute("class", timeout=PATIENCE) or "")
+        """Is it code that one sees? The first cell is folded, and shows neither its text nor a number."""
+        code = "jp-CodeCell" in (self.active.get_attribute("class", timeout=PATIENCE) or "")
+        return code and self.active.locator(".jp-InputPlaceholder").count() == 0
 
     def run(self) -> None:
         """Run the active cell, wait until it is done, and move on."""
@@ -144,7 +146,8 @@ DIFFICULT = {
     "    print('so far so good')\n    return powers / powers.sum(dim, True).sqrt()",
     "its line": "check(softmax)",
     "a step further": "hint('softmax')",
-    "another": "hint('softmax')",
+    "at once": "hint('softmax')",
+    "another": "hint('softmax', more=True)",
     "broken": "def softmax(scores, dim):\n    return (scores",
     "not stale": "check(softmax)",
     "a loop": "def softmax(scores, dim):\n    i = 0\n    while i < 10:\n        pass",
@@ -160,6 +163,7 @@ SHOWN = {
     "pictures": "Every entry of weights is off by the same factor, 1.01.",
     "its line": "One change in line 4, return powers / powers.sum(dim, True).sqrt(), makes all",
     "a step further": "The change was made to this piece of your code",
+    "at once": "Try it first: there is more after your next check, or in a minute.",
     "another": "One call was left out.",
     "not stale": "did not get through: SyntaxError in line 2",
     "its card": "Your code was still running after 30 s, at line",
