@@ -213,6 +213,23 @@ def patterns(label: str) -> Iterator[tuple[str, Fact]]:
         rf"{label} is right when it is shifted by one along dimension (?P<a>\d+)\.",
         lambda f, a, b: close(a.roll(1, int(f["a"])), b) or close(a.roll(-1, int(f["a"])), b),
     )
+    yield (
+        rf"{label} has the right slices along dimension (?P<a>\d+), in another order: "
+        r"yours at (?P<i>\d+) is expected at (?P<j>\d+)\.",
+        reordered_hold,
+    )
+    yield (
+        rf"{label} and the right one add up to the same number everywhere, (?P<by>.+)\.",
+        lambda f, a, b: near(float(f["by"]) - a, b),
+    )
+
+
+def reordered_hold(found: re.Match[str], yours: Tensor, ours: Tensor) -> bool:
+    """Do the slices, sorted, agree, and is the one that is named in its place?"""
+    dim = int(found["a"])
+    mine, right = (sorted(x.movedim(dim, 0).flatten(1).double().tolist()) for x in (yours, ours))
+    named = close(yours.select(dim, int(found["i"])), ours.select(dim, int(found["j"])))
+    return named and close(torch.tensor(mine), torch.tensor(right)) and found["i"] != found["j"]
 
 
 def near(one: Tensor, other: Tensor) -> bool:

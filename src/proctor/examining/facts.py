@@ -14,6 +14,7 @@ import numpy as np
 from proctor.examining.compare import Array, ComparableObservation, ComparableTensor
 
 MOST = 2  # facts on one card: more would hide the one that helps
+MOST_SLICES = 64  # that are compared with each other
 GRADIENT_OF = "gradient of "
 
 
@@ -93,6 +94,7 @@ def about(name: str, wanted: ComparableTensor, got: ComparableTensor) -> Iterato
         return
     yield from scaled(name, wanted, mine, theirs)
     yield from function_of(name, mine, theirs)
+    yield from added_up(name, wanted, mine, theirs)
     yield from sums(name, wanted, mine, theirs)
     yield from where(name, wanted, got)
 
@@ -124,6 +126,27 @@ def rearranged(name: str, wanted: ComparableTensor, got: ComparableTensor) -> It
             if shape[dim] > 2 and agrees_with(wanted, np.roll(mine, by, dim)):
                 yield Decisive(f"{name} is right when it is shifted by one along dimension {dim}.")
                 return
+    for dim in dims:
+        if (order := order_of(wanted, mine, dim)) is not None:
+            first = next(i for i, place in enumerate(order) if i != place)
+            yield Decisive(
+                f"{name} has the right slices along dimension {dim}, in another order: yours at {first} is expected at "
+                f"{order[first]}."
+            )
+            return
+
+
+def order_of(wanted: ComparableTensor, mine: Array, dim: int) -> list[int] | None:
+    """Where each slice along a dimension belongs, if they are the expected ones in another order; each has several
+    entries, and none is like another, so that it is no accident."""
+    yours, ours = (np.moveaxis(array, dim, 0).reshape(mine.shape[dim], -1) for array in (mine, wanted.array))
+    if not 2 < len(ours) <= MOST_SLICES or ours.shape[1] < 2:
+        return None
+    fits = (np.abs(yours[:, None] - ours[None]) <= wanted.allowed).all(axis=-1)
+    if not ((fits.sum(axis=0) == 1).all() and (fits.sum(axis=1) == 1).all()):
+        return None
+    order = [int(place) for place in fits.argmax(axis=1)]
+    return order if order != sorted(order) else None
 
 
 def scaled(name: str, wanted: ComparableTensor, mine: Array, theirs: Array) -> Iterator[str]:
@@ -168,6 +191,16 @@ def function_of(name: str, mine: Array, theirs: Array) -> Iterator[str]:
             if np.abs(mine - value).max() <= 1e-5 * np.abs(value).max():
                 yield Decisive(f"{name} is {words} the right one.")
                 return
+
+
+def added_up(name: str, wanted: ComparableTensor, mine: Array, theirs: Array) -> Iterator[str]:
+    """The fact that a result falls where the right one rises: both add up to one number everywhere, not 0 and not 1,
+    which have sentences of their own."""
+    total = float((mine + theirs).mean())
+    if mine.size < 3 or np.ptp(theirs) == 0 or abs(total) < 1e-3 * np.abs(theirs).max() or abs(total - 1) < 1e-3:
+        return
+    if accounts_for_error(wanted, mine, total - mine):
+        yield Decisive(f"{name} and the right one add up to the same number everywhere, {total:.3g}.")
 
 
 def members(name: str, mine: Array, theirs: Array) -> Iterator[str]:

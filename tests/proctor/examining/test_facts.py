@@ -29,6 +29,13 @@ def known(**values: Tensor) -> dict[str, ComparableObservation]:
         (X, X.T.contiguous(), ["x is right after a transpose."]),
         (X, X.flip(0), ["x is right when it is read backwards along dimension 0."]),
         (X, X.roll(1, 1), ["x is right when it is shifted by one along dimension 1."]),
+        (
+            X,
+            X[[0, 2, 1]],
+            ["x has the right slices along dimension 0, in another order: yours at 1 is expected at 2."],
+        ),
+        (X[:, :1], X[[0, 2, 1], :1], []),  # one entry each: an accident, as far as one knows
+        (X, 2.5 - X, ["x and the right one add up to the same number everywhere, 2.5."]),
         (X, X.reshape(4, 3), ["The numbers of x are right, in another shape."]),
         (X, X / 0, ["12 of the 12 entries of x are NaN or infinite."]),
         (
