@@ -184,7 +184,7 @@ def patterns(label: str) -> Iterator[tuple[str, Fact]]:
     yield rf"{label}(?P<at>\[[\d, ]*\])? is {number}, expected (?P<ours>\S+)\.", numbers_hold
     yield rf"{label}: yours is {number}(?: at (?P<at>\[[\d, ]*\]))?, expected (?P<ours>\S+)\.", numbers_hold
     yield rf"{stem}(?P<at>\[[\d, ]*\])? was (?P<ours>\S+) and is {number} after your call\.", numbers_hold
-    yield rf"(?P<so>This should be so, and is not|This should not be so, and is): {label}\.", truth_holds
+    yield rf"It (?P<so>should|should not) be true that {label}, and it is(?: not)?\.", truth_holds
     yield rf"{label}(?:: yours)? has shape (?P<yours>\(.*?\)), expected (?P<ours>\(.*?\))\.", shapes_hold
     yield rf"{label}(?:: yours)? has length (?P<yours>\d+), expected (?P<ours>\d+)\.", lengths_hold
     yield rf"(?P<n>\d+) of the (?P<of>\d+) entries of {label} (?:is|are) NaN or infinite\.", unfinite_hold
@@ -219,7 +219,7 @@ def patterns(label: str) -> Iterator[tuple[str, Fact]]:
         reordered_hold,
     )
     yield (
-        rf"{label} and the right one add up to the same number everywhere, (?P<by>.+)\.",
+        rf"Here your {label} and the right one add up to the same number everywhere, (?P<by>.+)\.",
         lambda f, a, b: near(float(f["by"]) - a, b),
     )
 
@@ -256,7 +256,7 @@ def written(value: Any, as_text: str) -> bool:
 
 
 def truth_holds(found: re.Match[str], yours: Tensor, ours: Tensor) -> bool:
-    return bool(ours) is found["so"].startswith("This should be so") and bool(yours) is not bool(ours)
+    return bool(ours) is (found["so"] == "should") and bool(yours) is not bool(ours)
 
 
 def shapes_hold(found: re.Match[str], yours: Tensor, ours: Tensor) -> bool:

@@ -179,7 +179,8 @@ class Examiner:
         )
         decisive = tuple(Explanation(fact) for fact in told if isinstance(fact, Decisive))
         if (otherwise := self._other_return(seen)) is not None:
-            return replace(result, explanations=(otherwise, *decisive), help="explained")
+            # what came of unpacking the wrong kind of thing says nothing
+            return replace(result, explanations=(otherwise, *decisive), situation="", evidence=(), help="explained")
         if (alike := self._resembled(known, agrees, again)) is not None:
             return self._with_likeness(result, alike, known, agrees)
         instead = {str(fact) for fact in told if isinstance(fact, Decisive)}
@@ -562,6 +563,8 @@ class Examiner:
         if raised.returned != asked:
             why = Explanation(f"{self.exercise.name} returned {raised.returned}, expected {asked}.")
             kept = result.evidence if raised.ours else ()  # what the checker raised over it is no news
+            if not kept and raised.returned == "None":
+                kept = (A_RETURN_MISSING.strip(),)
             return replace(result, explanations=(why,), evidence=kept, help="explained")
         why = Explanation(f"What {self.exercise.name} returned cannot be used here.")
         return replace(result, explanations=(why,), help="explained")

@@ -60,8 +60,8 @@ def rows_for_values(wanted: Mapping[str, ComparableTensor], got: Mapping[str, Co
     rows = [tuple(value.tensor.shape) for value in got.values()]
     if count > 1 and len(got) == count and all(s == (count, *row) for s, row in zip(shapes, rows, strict=True)):
         yield Decisive(
-            f"{count} values are asked for. If you return 1, it is unpacked into its rows, and each of yours has the "
-            "shape of such a row."
+            f"{count} values are asked for, and each of yours has the shape of a row of one of them: a single tensor "
+            "that is returned is unpacked into its rows."
         )
 
 
@@ -70,6 +70,8 @@ def exchanged(wanted: Mapping[str, ComparableTensor], got: Mapping[str, Comparab
     for one, other in combinations(wanted, 2):
         if one not in got or other not in got or wanted[one].excess(wanted[other]) <= 1.0:
             continue
+        if not wanted[one].floating and wanted[one].array.size == 1:
+            continue  # of two truths that are both wrong, each is the other's
         if wanted[one].excess(got[other]) <= 1.0 and wanted[other].excess(got[one]) <= 1.0:
             yield Decisive(f"{one} and {other} are right, and exchanged.")
             return
@@ -200,7 +202,7 @@ def added_up(name: str, wanted: ComparableTensor, mine: Array, theirs: Array) ->
     if mine.size < 3 or np.ptp(theirs) == 0 or abs(total) < 1e-3 * np.abs(theirs).max() or abs(total - 1) < 1e-3:
         return
     if accounts_for_error(wanted, mine, total - mine):
-        yield Decisive(f"{name} and the right one add up to the same number everywhere, {total:.3g}.")
+        yield Decisive(f"Here your {name} and the right one add up to the same number everywhere, {total:.3g}.")
 
 
 def members(name: str, mine: Array, theirs: Array) -> Iterator[str]:

@@ -30,8 +30,9 @@ def about_a_value(label: str, index: tuple[int, ...], yours: str, expected: str)
     if is_a_name(label):
         return f"{label}{at} is {yours}, expected {expected}."
     if not at and expected in ("True", "False"):
-        asked = "This should be so, and is not" if expected == "True" else "This should not be so, and is"
-        return f"{asked}: {label}."
+        if expected == "True":
+            return f"It should be true that {label}, and it is not."
+        return f"It should not be true that {label}, and it is."
     return f"{label}: yours is {yours}{f' at {at}' if at else ''}, expected {expected}."
 
 

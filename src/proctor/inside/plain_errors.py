@@ -6,6 +6,7 @@ version that the course is tested with, and the test makes torch raise it. A mes
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 
@@ -37,7 +38,9 @@ def dimensions_of(found: re.Match[str]) -> str:
 def entries_of(found: re.Match[str]) -> str:
     sizes = [int(size) for size in re.findall(r"-?\d+", found[1])]
     if min(sizes, default=0) < 0:
-        return f"{found[2]} entries cannot be arranged in the shape {shape(found[1])}: they do not divide so."
+        known = math.prod(size for size in sizes if size >= 0)
+        why = f"{found[2]} is no multiple of {known}"
+        return f"{found[2]} entries cannot be arranged in the shape {shape(found[1])}: {why}."
     product = 1
     for size in sizes:
         product *= size
@@ -126,6 +129,18 @@ CLAUSES: tuple[tuple[str, Clause], ...] = (
         lambda m: f"Dimension {m[2]} has {m[3]} entries, counted from 0, and number {m[1]} is asked for.",
     ),
     (r"Dimension out of range \(expected to be in range of \[(-?\d+), (-?\d+)\], but got (-?\d+)\)", dimensions_of),
+    (
+        r"selected index k out of range",
+        lambda m: "The k largest are asked for along a dimension that has fewer than k entries.",
+    ),
+    (
+        r"upper bound and (?:larger|lower) bound inconsistent with step sign",
+        lambda m: "A range that counts up ends before it begins: its first number is larger than its end.",
+    ),
+    (
+        r"batch[12] must be a 3D tensor",
+        lambda m: "`bmm` multiplies tensors of exactly three dimensions; `@` takes any number of leading ones.",
+    ),
     (
         r"too many indices for tensor of dimension (\d+)",
         lambda m: (

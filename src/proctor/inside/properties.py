@@ -349,6 +349,11 @@ def why_dtype_differs(seen: Observation, expected: Observation) -> str:
             f"Your code does not keep the dtype: with {asked} inputs the result should be {asked} too, and it is "
             f"{got}. Look for tensors that you make yourself, and for fixed dtypes."
         )
+    if asked == "float64":
+        return (
+            "With float64 inputs the dtype of your result is right, but its numbers are not: something on the way may "
+            "be computed in float32, or rounded, or random numbers may be drawn in the dtype of the inputs."
+        )
     return (
         f"With {asked} inputs the dtype of your result is right, but its numbers are not. In another dtype a constant "
         "of yours may be too large or too small, or a formula lose more digits than it should."
@@ -433,8 +438,8 @@ def why_device_differs(seen: Observation, expected: Observation) -> str:
     if seen.raised is not None:
         return how_it_raised(seen, "when its inputs were on another device")
     return (
-        "Your code makes a tensor on the CPU whatever the inputs' device is, so it would fail on a GPU. Say "
-        "`device=x.device` where you make it, or move the result back."
+        "Your code makes a tensor on the CPU whatever the inputs' device is, so it would fail on a GPU. Where you make "
+        "it, say `device=` and the device of an argument, or move the result back."
     )
 
 

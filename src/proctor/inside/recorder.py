@@ -78,10 +78,7 @@ def in_place_of(value: Any, other: Tensor) -> Any:
     one of its dtype and device, in its shape if that has as many entries, with its gradient."""
     if isinstance(value, Tensor):
         other = other.to(value.device, value.dtype)
-        if other.numel() == value.numel() and torch.broadcast_shapes(other.shape, value.shape) in (
-            other.shape,
-            value.shape,
-        ):
+        if [n for n in other.shape if n != 1] == [n for n in value.shape if n != 1]:
             other = other.reshape(value.shape)
         if not (value.requires_grad and value.shape == other.shape and bool(value.isfinite().all())):
             return other.clone()
@@ -106,6 +103,6 @@ def noted(value: Any) -> Tensor | None:
         several = isinstance(value, list | tuple) and 0 < len(value) <= MOST_TOGETHER
         if several and all(isinstance(v, Tensor) and v.numel() <= LARGEST for v in value):
             return torch.cat([plain(v).double().flatten() for v in value])
-    except (NotATensor, RuntimeError, OverflowError):
+    except (NotATensor, RuntimeError, OverflowError, ValueError):  # of a number with forty digits, say
         pass
     return None

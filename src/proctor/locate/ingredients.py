@@ -169,7 +169,10 @@ class Taken:
             return
         old = ast.unparse(node)
         words = tokens(old)
+        variable = node.id if isinstance(node, ast.Name) and node.id not in parameters(place.function) else ""
         for part in self.parts.values():
+            if variable and variable not in part.words:
+                continue  # what is wrong with a variable is wrong where it gets its value
             if part.text in (old, f"({old})") or (place.share > MOST and part.share > MOST):
                 continue
             alike = len(words & part.words) / max(len(words | part.words), 1)

@@ -81,6 +81,7 @@ class Proof:
     Args:
         mends: how many of the checks of values that fail pass with it, on both sets of inputs; 0 if it is the last
             step of all, where a right value is the right result and proves nothing.
+        tried: in how many of them it could be tried.
         fails: how many fail.
         known: right solutions have all that goes into it, and something of that was computed.
         entries: how many of the wrong entries of the first check become right, and no right one wrong, where no check
@@ -90,6 +91,7 @@ class Proof:
 
     spot: Spot
     mends: int
+    tried: int
     fails: int
     known: bool
     entries: tuple[int, int] = (0, 0)
@@ -135,11 +137,12 @@ def proof(
                 if better > (part.entries[0] if part is not None else 0) and 5 * better >= wrong:
                     again = righted_again(examiner, way, number, watched, first, bench, right)
                     if again:
-                        part = Proof(flow.spots[at], 0, len(failing), flow.comes_from_known(at), (better, wrong))
+                        known = flow.comes_from_known(at)
+                        part = Proof(flow.spots[at], 0, 0, len(failing), known, (better, wrong))
                 continue
-            mends = confirmed(examiner, way, number, watched, failing, bench, right)
+            mends, tried = confirmed(examiner, way, number, watched, failing, bench, right)
             if mends and (best is None or mends > best.mends):
-                best = Proof(flow.spots[at], mends, len(failing), flow.comes_from_known(at))
+                best = Proof(flow.spots[at], mends, tried, len(failing), flow.comes_from_known(at))
             if mends == len(failing):
                 return best
     return best or complete_before(flow, failing) or part or at_the_result(flow, failing)
@@ -191,7 +194,7 @@ def complete_before(flow: Flow, failing: Sequence[str]) -> Proof | None:
         for i in flow.comes_from(result):
             value = np.squeeze(flow.value(i))
             if not flow.is_given(i) and not is_constant(value) and is_result_of(flow.right.own_results, value):
-                return Proof(flow.spots[i], 0, len(failing), known=True, complete=True)
+                return Proof(flow.spots[i], 0, 0, len(failing), known=True, complete=True)
     return None
 
 
@@ -209,7 +212,7 @@ def at_the_result(flow: Flow, failing: Sequence[str]) -> Proof | None:
         i = before[0]
     if flow.spots[i].kind in ("Assign", "AugAssign"):
         return None  # a part of it is written here; another may be missing
-    return Proof(flow.spots[i], 0, len(failing), known=True) if flow.comes_from_known(i) else None
+    return Proof(flow.spots[i], 0, 0, len(failing), known=True) if flow.comes_from_known(i) else None
 
 
 def is_result(flow: Flow, values: Values) -> bool:
@@ -226,9 +229,10 @@ def confirmed(
     failing: Sequence[str],
     bench: ProofBench,
     right: RightValues,
-) -> int:
-    """How many of the checks that fail pass with the right value, on both sets of inputs; 0 if the first does not."""
-    mended = set(failing)
+) -> tuple[int, int]:
+    """How many of the checks that fail pass with the right value, on both sets of inputs, 0 if the first does not; and
+    in how many it could be tried."""
+    mended, tried = set(failing), set(failing)
     for judge, again in ((examiner, False), (examiner.other_inputs, True)):
         (noted,) = bench.run([watched.cells], failing, again=again, watched=True)
         values = {}
@@ -238,8 +242,9 @@ def confirmed(
             if known is not None and (found := way.values(known, count)) is not None:
                 values[probe] = found
         (outcome,) = bench.run_with(watched.cells, [Put(number, values)], list(values), again=again)
+        tried &= values.keys()
         mended &= {probe for probe in values if agrees(judge, outcome, [probe])}
-    return len(mended) if failing[0] in mended else 0
+    return len(mended) if failing[0] in mended else 0, len(tried)
 
 
 def places(flow: Flow, first: int) -> list[int]:
@@ -334,6 +339,8 @@ def fitting_values(flow: Flow, at: int) -> Iterator[tuple[Way, Values]]:
 def is_unfitting(value: Tensor, mine: Array) -> bool:
     """Is this what stands there anyway, or something of quite another kind?"""
     other = np.squeeze(array_of(value))
+    if value.dtype == torch.bool and not np.isin(mine, (0.0, 1.0)).all():
+        return True  # a truth in the place of a number
     if other.shape == mine.shape:
         return close(mine, other)
     return other.ndim == 0 or mine.ndim == 0

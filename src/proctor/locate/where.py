@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import textwrap
 from collections.abc import Mapping
 from contextlib import suppress
@@ -29,6 +30,7 @@ STATEMENTS = ("Assign", "AugAssign", "Expr")  # which change what a variable hol
 FOR_A_PROPERTY = 300  # edits that are tried where the card says what is the matter already
 MOST_PASSED = 3  # probes that are looked at, of those that an answer passes
 MOST_FAILED = 4  # and of those that it fails
+MOST_AGAIN = 3  # lines that are named because they hold the same
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,13 @@ class EditableCell:
     def code(self, number: int, point: str = "") -> str:
         lines = self.source.split("\n")
         return words.short(lines[number - 1], point=point) if 0 < number <= len(lines) else ""
+
+    def again(self, code: str, number: int) -> list[int]:
+        """The other lines with this code, if it is one that is hardly there by chance: a call, or a fraction."""
+        if len(code) < 4 or "\n" in code or not re.search(r"\w\(|\d\.\d|\de-", code):
+            return []
+        found = [n for n, line in enumerate(self.source.split("\n"), 1) if code in line and n != number]
+        return found if len(found) <= MOST_AGAIN else []
 
 
 @dataclass(frozen=True)
@@ -228,7 +237,7 @@ def with_repair(result: Result, texts: Mapping[str, EditableCell], found: Repair
             result.probes,
             found.agree,
             after=first.kind == "missing step" and first.start == first.end,
-        )
+        ) + words.same_again([text.line(number) for number in text.again(first.old, first.line)])
     else:
         places = [(texts[where].line(edit.line), edit.kind) for where, edit in edits]
         sentence = words.two_changes(places, result.probes)
@@ -243,7 +252,7 @@ def with_proof(result: Result, texts: Mapping[str, EditableCell], proved: Proof)
     spot = proved.spot
     line, code = texts[spot.label].line(spot.line), words.short(spot.text)
     holder = spot.assigned if spot.kind in STATEMENTS else ""
-    sentence = words.proved_sentence(line, code, proved.mends, proved.fails, proved.known, holder)
+    sentence = words.proved_sentence(line, code, proved.mends, proved.tried, proved.fails, proved.known, holder)
     if proved.complete:
         sentence = words.complete_sentence(line, code)
     elif proved.entries[0]:

@@ -24,7 +24,8 @@ class Kind:
 KINDS = {
     "operator": Kind("the operator", "One operator was exchanged for another. What should happen to the two sides?"),
     "comparison": Kind(
-        "the comparison", "The comparison was exchanged for another. Try the values at its border by hand."
+        "the comparison",
+        "The comparison was exchanged for another. Try a value on each side of its border, and the border.",
     ),
     "constant": Kind(
         "the number that is written there", "A number was exchanged for another. Which quantity should it be?"
@@ -42,16 +43,16 @@ KINDS = {
         "what is computed first", "The operations stayed as they are; what changed is which one comes first."
     ),
     "condition": Kind("the condition", "The condition holds at other times now."),
-    "always": Kind("whether this branch is needed in every case", "The branch is taken in every case now."),
-    "never": Kind("whether this branch is needed at all", "The branch is never taken now."),
+    "always": Kind("whether this condition is wanted", "What stands under it happens in every case now."),
+    "never": Kind("whether this branch is wanted at all", "The branch is never taken now."),
     "slice": Kind("where the slice begins and ends", "The slice begins or ends elsewhere now."),
     "result": Kind("what is returned", "Less is returned now."),
     "call": Kind("whether this call is wanted", "One call was left out."),
-    "function": Kind("which function is called", "The function was exchanged for one that is easily taken for it."),
+    "function": Kind("which functions are called", "The function was exchanged for one that is easily taken for it."),
     "argument": Kind("the arguments of the call", "An argument was changed or left out."),
     "missing argument": Kind("the arguments of the call", "An argument was added. What does the call do without it?"),
     "shape": Kind("the shape of the result", "A dimension of size 1 was kept or added."),
-    "transpose": Kind("the shapes on both sides", "Two dimensions changed places."),
+    "transpose": Kind("which dimension comes first", "Two dimensions changed places."),
     "power": Kind("squares and roots", "A square, a root or a reciprocal was added."),
     "small constant": Kind("the small constant", "The small constant was added there, too."),
     "off by one": Kind("counting: where it begins, where it ends", "One was added or taken away."),
@@ -82,6 +83,11 @@ def one_change(line: str, code: str, kind: str, probes: int, agree: int | None =
     return f"{what}, `{code}`, {makes}: look at {KINDS[kind].look}.{left}"
 
 
+def same_again(lines: Sequence[str]) -> str:
+    """The sentence for code that stands in other lines as well; nothing if there are none."""
+    return f" The same stands in {' and '.join(lines)}." if lines else ""
+
+
 def two_changes(places: list[tuple[str, str]], probes: int) -> str:
     """The sentence for two edits; `places` are their lines and kinds."""
     (first, one), (second, other) = places
@@ -95,27 +101,34 @@ def steps(old: str, kind: str) -> tuple[str, ...]:
     return f"The change was made to this piece of your code: `{old}`.", KINDS[kind].step
 
 
-def proved_sentence(line: str, code: str, mends: int, fails: int, known: bool, holder: str = "") -> str:
+def proved_sentence(line: str, code: str, mends: int, tried: int, fails: int, known: bool, holder: str = "") -> str:
     """The sentence for a place whose right value was tried: what comes after it is right, as far as it is checked.
 
     Args:
         mends: how many of the checks of values that fail pass with it; 0 for the last step of all, where that would say
             nothing.
+        tried: in how many of them a right value could be tried.
         fails: how many fail.
         known: right solutions compute all that goes into it.
         holder: the variable whose value the code changes, where it is a statement.
     """
     if not mends:
-        return f"Look at {line}: our solution computes what goes into `{code}`, too, but not what comes out of it."
+        return f"Look at {line}: our solution has the tensors that `{code}` is made of, but not what comes out of it."
     place = f"in what `{holder}` holds after `{code}`" if holder else f"in place of `{code}`"
     look = f"Look at {line}" + ("" if known else ", and at what goes into it")
-    if mends < fails:
-        passes = "passes" if mends == 1 else "pass"
-        how = f"{mends} of the {fails} checks of values that failed {passes}, and something else is left"
+    if mends < tried:
+        how = (
+            f"your answer passes {mends} of the {fails} checks of values that it fails now, and something else is left"
+        )
+    elif mends < fails:
+        others = "in the others that could not be tried"
+        how = f"your answer passes {mends} of the {fails} checks of values that it fails now; {others}"
     else:
-        several = "both" if fails == 2 else f"all {fails}"
-        how = "the check that failed passes" if fails == 1 else f"{several} checks of values that failed pass"
-    inputs = ". Our solution computes what goes into it, too" if known else ""
+        several = {1: "the check of values that it fails", 2: "both checks of values that it fails"}.get(
+            fails, f"all {fails} checks of values that it fails"
+        )
+        how = f"your answer passes {several} now"
+    inputs = ". Our solution has the tensors that it is made of, too" if known else ""
     return f"{look}: with the right value {place}, {how}{inputs}."
 
 
@@ -151,6 +164,6 @@ UNFINISHED_STEPS = (
     "Compare its shape with the one that the exercise asks for, or one of its rows with what you expect there.",
 )
 TRACE_STEPS = (
-    "Our solution computes what goes into this step as well, so the step itself is what differs.",
+    "Our solution has the tensors that this is made of as well: what differs is what is done with them.",
     "Print this value and its shape for an input of your own that is so small that you can compute it by hand.",
 )

@@ -35,7 +35,7 @@ def known(**values: Tensor) -> dict[str, ComparableObservation]:
             ["x has the right slices along dimension 0, in another order: yours at 1 is expected at 2."],
         ),
         (X[:, :1], X[[0, 2, 1], :1], []),  # one entry each: an accident, as far as one knows
-        (X, 2.5 - X, ["x and the right one add up to the same number everywhere, 2.5."]),
+        (X, 2.5 - X, ["Here your x and the right one add up to the same number everywhere, 2.5."]),
         (X, X.reshape(4, 3), ["The numbers of x are right, in another shape."]),
         (X, X / 0, ["12 of the 12 entries of x are NaN or infinite."]),
         (
@@ -81,7 +81,13 @@ def test_one_tensor_instead_of_three_values() -> None:
     wanted = {name: torch.zeros(3, 4) for name in "pmv"}
     seen = dict(zip("pmv", torch.ones(3, 4), strict=True))
     (said,) = facts(known(**wanted), known(**seen), "probe")
-    assert said.startswith("3 values are asked for. If you return 1, it is unpacked into its rows")
+    assert said.startswith("3 values are asked for, and each of yours has the shape of a row of one of them")
+
+
+def test_two_wrong_truths_are_not_exchanged() -> None:
+    """Each is the other's, whatever the answer does."""
+    yes, no = torch.tensor(True), torch.tensor(False)
+    assert facts(known(a=yes, b=no), known(a=no, b=yes), "probe") == ()
 
 
 def test_a_parameter_that_is_missing() -> None:

@@ -6,13 +6,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
+import torch
 
 from proctor import Examiner, Result
 from proctor.grading.worker import assignment_sandbox, examiners_of
 from proctor.inside.running import EDIT_TIME_LIMIT
 from proctor.locate import repair
+from proctor.locate.proof import is_unfitting
 from proctor.locate.source import applied
+from proctor.locate.where import EditableCell
 from proctor.marking.answers import Answers
 from proctor.marking.extraction import extract
 from proctor.marking.in_process import InProcess
@@ -107,7 +111,7 @@ def test_a_branch_that_is_always_needed_is_no_question_of_its_operator(mark: Mar
     )
     result = mark(text)
     assert result.line == 5
-    assert "look at whether this branch is needed in every case." in result.message
+    assert "look at whether this condition is wanted." in result.message
 
 
 def test_to_drop_a_factor_says_more_than_another_operator(mark: Mark) -> None:
@@ -149,8 +153,8 @@ def test_where_the_numbers_part_if_no_change_is_found(mark: Mark) -> None:
     assert result.line == 5
     assert result.message.startswith(
         "standardise: not yet (0 of 3 checks pass)\n"
-        "Look at line 5: our solution computes what goes into `(spread.cos() - eps * 7) ** gain + centred.sin()`, "
-        "too, but not what comes out of it."
+        "Look at line 5: our solution has the tensors that `(spread.cos() - eps * 7) ** gain + centred.sin()` is made "
+        "of, but not what comes out of it."
     )
 
 
@@ -183,7 +187,27 @@ def test_another_right_way_before_the_mistake_is_not_blamed(mark: Mark) -> None:
     assert mark(ANOTHER_WAY, line_search=only_trace).state == "passed"
     result = mark(ANOTHER_WAY.replace("(spread + eps).sqrt()", "(7 * spread + eps).sqrt()"), line_search=only_trace)
     assert (result.help, result.line) == ("located", 4), result.message
-    assert "with the right value in place of `7 * spread`, both checks of values that failed pass." in result.message
+    assert "with the right value in place of `7 * spread`, your answer passes both checks of values" in result.message
+
+
+def test_a_truth_is_never_the_right_value_of_a_number() -> None:
+    mine = np.array([0.2, 1.5])
+    assert is_unfitting(torch.tensor([True, False]), mine)
+    assert not is_unfitting(torch.tensor([1.0, 2.0]), mine)
+    assert not is_unfitting(torch.tensor([True, False]), np.array([0.0, 1.0]))
+
+
+def test_a_variable_is_not_blamed_where_it_is_only_returned(mark: Mark) -> None:
+    """Another formula in its place would pass, too; the mistake is where it gets its value."""
+    text = changed(("    return gain * centred", "    result = gain * centred")) + "    return result\n"
+    result = mark(text.replace("gain * centred /", "gain.cos() * centred.exp() * 3 /"))
+    assert result.line != 6, result.message
+
+
+def test_other_lines_with_the_same_code_are_named() -> None:
+    cell = EditableCell("a = norm(x, 1e-6)\nb = 2 * a\nc = norm(b, 1e-6)\nd = 2 * c\n")
+    assert cell.again("1e-6", 1) == [3]
+    assert cell.again("2 * ", 2) == []  # hardly a piece of code, and no sign of one mistake made twice
 
 
 def test_what_is_mended_in_part_says_so(mark: Mark) -> None:
@@ -193,7 +217,7 @@ def test_what_is_mended_in_part_says_so(mark: Mark) -> None:
     )
     result = mark(text, line_search=LineSearch(candidates=0))
     assert (result.help, result.line) == ("located", 4), result.message
-    assert "1 of the 2 checks of values that failed passes, and something else is left." in result.message
+    assert "passes 1 of the 2 checks of values that it fails now, and something else is left." in result.message
 
 
 def test_a_helper_of_the_same_file_is_searched_too(mark: Mark) -> None:
@@ -233,20 +257,20 @@ def standardise(x, gain, eps=1e-3):
             BY_ROWS,
             ("(centred ** 2)", "(centred ** 2).cos()"),
             6,
-            "in place of `(centred ** 2).cos()`, both checks of values",
+            "in place of `(centred ** 2).cos()`, your answer passes both",
         ),
         (
             BY_ROWS,
             ("(centred ** 2).mean()", "(centred ** 2).mean().cos()"),
             6,
-            "in place of `(centred ** 2).mean().cos()`, both",
+            "in place of `(centred ** 2).mean().cos()`, your answer passes both",
         ),
         (INTO_A_COPY, ("range(len(x))", "range(len(x) - 1)"), None, ""),  # the line is right, and the loop ends early
         (
             INTO_A_COPY,
             ("    return", "    out.clamp_(max=0.5)\n    return"),
             7,
-            "goes into `out.clamp_(max=0.5)`, too, but not what comes out",
+            "has the tensors that `out.clamp_(max=0.5)` is made of, but not what comes out",
         ),
     ],
 )
@@ -278,8 +302,8 @@ def test_another_way_that_is_right_elsewhere_is_not_the_mistake(mark: Mark) -> N
     result = mark(text, line_search=LineSearch(candidates=0))
     assert result.line == 7
     assert (
-        "Look at line 7: with the right value in place of `spread + wider`, the check that failed passes."
-        in result.message
+        "Look at line 7: with the right value in place of `spread + wider`, your answer passes the check of values "
+        "that it fails now." in result.message
     )
 
 

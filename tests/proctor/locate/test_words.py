@@ -14,16 +14,26 @@ def test_a_step_is_missing_after_a_line_and_something_may_be_left() -> None:
 
 
 def test_a_place_is_blamed_for_what_it_mends() -> None:
-    assert words.proved_sentence("line 4", "x", 2, 5, known=False) == (
+    assert words.proved_sentence("line 4", "x", 2, 5, 5, known=False) == (
         "Look at line 4, and at what goes into it: with the right value in place of `x`, "
-        "2 of the 5 checks of values that failed pass, and something else is left."
+        "your answer passes 2 of the 5 checks of values that it fails now, and something else is left."
     )
-    assert words.proved_sentence("line 4", "x[0] = 1", 1, 1, known=True, holder="x").startswith(
-        "Look at line 4: with the right value in what `x` holds after `x[0] = 1`, the check that failed passes."
+    assert words.proved_sentence("line 4", "x", 2, 2, 5, known=True).startswith(
+        "Look at line 4: with the right value in place of `x`, your answer passes 2 of the 5 checks of values that it "
+        "fails now; in the others that could not be tried."
+    )
+    assert words.proved_sentence("line 4", "x[0] = 1", 1, 1, 1, known=True, holder="x").startswith(
+        "Look at line 4: with the right value in what `x` holds after `x[0] = 1`, your answer passes the check of "
+        "values that it fails now."
     )
     assert words.part_sentence("line 4", "x", 3, 8, known=True) == (
         "Look at line 4: with the right value in place of `x`, 3 of the 8 entries that are wrong here become right."
     )
+
+
+def test_other_lines_with_the_same_code_are_named() -> None:
+    assert words.same_again(["line 31", "line 33"]) == " The same stands in line 31 and line 33."
+    assert words.same_again([]) == ""
 
 
 def test_arguments_are_listed() -> None:

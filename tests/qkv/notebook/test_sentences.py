@@ -178,6 +178,6 @@ def test_parameters_by_name(name: str, bias: bool, more: str, said: list[str]) -
 def test_one_value_where_three_are_asked_for() -> None:
     source = "def adam_step(p, grad, m, v, step, rate, beta1=0.9, beta2=0.98, eps=1e-9):\n    return p\n"
     result = checked(source, "adam_step")
-    assert "3 values are asked for. If you return 1, it is unpacked into its rows" in result.message
+    assert "3 values are asked for, and each of yours has the shape of a row of one of them" in result.message
     assert result.help == "explained"  # other probes do not have three rows, and show what was returned
     assert "adam_step returned a tensor of shape" in result.message

@@ -74,7 +74,7 @@ def test_another_probe_is_traced_where_the_first_shows_nothing() -> None:
     assert result.probe == PROBE
     assert "self.decoder_norm(y)" in line
     assert "and at what goes into it" in result.message
-    assert "all 4 checks of values that failed pass" in result.message
+    assert "your answer passes all 4 checks of values that it fails now" in result.message
 
 
 def test_a_factor_that_stands_elsewhere_is_looked_past() -> None:
