@@ -58,7 +58,7 @@ WHOLE_TRAININGS = {
         "# claim: judges-that-like-length",
         "# claim: a-judge-is-enough",
         "# claim: rl-narrows",
-        'STAGES = {"base": BASE, "tuned": POLICY, "DPO, β = 2": PREFERRED[2.0][0][0],',
+        'STAGES = {"base": BASE, "tuned": POLICY, "DPO, β = 2": PREFERRED["beta 2"][0][0],',
     },
 }
 DEVICE_ERRORS = ("TwoPlaces", "NotImplementedError", "TypeError", "AttributeError", "AssertionError")
