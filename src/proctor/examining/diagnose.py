@@ -561,11 +561,11 @@ class Examiner:
             )
         asked = self._reference_returns(probe)
         if raised.returned != asked:
-            why = Explanation(f"{self.exercise.name} returned {raised.returned}, expected {asked}.")
+            sentence = f"{self.exercise.name} returned {raised.returned}, expected {asked}."
             kept = result.evidence if raised.ours else ()  # what the checker raised over it is no news
             if not kept and raised.returned == "None":
-                kept = (A_RETURN_MISSING.strip(),)
-            return replace(result, explanations=(why,), evidence=kept, help="explained")
+                sentence += A_RETURN_MISSING
+            return replace(result, explanations=(Explanation(sentence),), evidence=kept, help="explained")
         why = Explanation(f"What {self.exercise.name} returned cannot be used here.")
         return replace(result, explanations=(why,), help="explained")
 
