@@ -264,7 +264,7 @@ def ridge_squared(ridge: float, x: Tensor) -> Any:
 def ridge_twice(ridge: float, x: Tensor) -> Any:
     """The ridge counts twice.
 
-    The gradient of both parts has a 2, of the squared errors as of ‖w‖²: it cancels.
+    Both the squared errors and ‖w‖² give the gradient a factor of 2, which cancels.
     """
     return 2 * ridge
 
@@ -273,7 +273,7 @@ def ridge_twice(ridge: float, x: Tensor) -> Any:
 def ridge_halved(ridge: float, x: Tensor) -> Any:
     """The ridge counts half.
 
-    The gradient of both parts has a 2, of the squared errors as of ‖w‖²: it cancels.
+    Both the squared errors and ‖w‖² give the gradient a factor of 2, which cancels.
     """
     return ridge / 2
 

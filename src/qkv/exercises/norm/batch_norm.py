@@ -169,7 +169,8 @@ def stretched_before_normalising(x: Tensor, gamma: Tensor, beta: Tensor, eps: fl
 def squared_where_a_root_belongs(x: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1e-5) -> Tensor:
     """You divide by the square of the variance, eps included; its root is asked for.
 
-    A power of 2 where 1/2 belongs: the larger the deviation, the smaller the result, by its fourth power.
+    A power of 2 where 1/2 belongs: you divide by the fourth power of the deviation, and an x twice as large gives an
+    eighth of the result.
     """
     return gamma * (x - x.mean(0)) / (x.var(0, unbiased=False) + eps) ** 2 + beta
 

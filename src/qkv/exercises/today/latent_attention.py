@@ -383,7 +383,7 @@ def written_out(q: Tensor, latent: Tensor, w_k: Tensor, w_v: Tensor, q_turned: T
     """Your values are right, but you make the keys or the values that a latent cache is there to avoid.
 
     At 10,000 words the keys of 128 heads of width 128 are 164 million numbers, latents of width 512 some five
-    million. Move the brackets: (q, w_k l) = (w_kᵀ q, l).
+    million. Move the brackets, on both sides: (q, w_k l) = (w_kᵀ q, l), and Σ a·(w_v l) = w_v Σ a·l.
     """
     keys = latent.unsqueeze(1) @ w_k.mT
     scores = (q @ keys.mT + q_turned @ k_turned.mT.unsqueeze(1)) / both_widths(q.shape[-1], q_turned.shape[-1], 0)
