@@ -94,10 +94,9 @@ def exactly_at_the_edge(stretched_frequencies: Any) -> Seen:
     """slow = fast, and a pair that comes round exactly as often; slow = fast = 0, which every pair reaches"""
     d, factor = even(8, 41, seed="d"), number(2.0, 9.0, seed="factor")
     times = float(2 ** whole(0, 4, seed="power"))  # of a power of two no way to divide by 2π loses a digit
-    return {
-        "logarithms, exactly at the edge": stretched_frequencies(d, factor, 2 * math.pi * times, slow=times, fast=times).log(),
-        "logarithms, slow = fast = 0": stretched_frequencies(d, factor, whole(50, 400, seed="length"), slow=0.0, fast=0.0).log(),
-    }
+    exactly = stretched_frequencies(d, factor, 2 * math.pi * times, slow=times, fast=times)
+    at_0 = stretched_frequencies(d, factor, whole(50, 400, seed="length"), slow=0.0, fast=0.0)
+    return {"logarithms, exactly at the edge": exactly.log(), "logarithms, slow = fast = 0": at_0.log()}
 
 
 @exercise.probe
