@@ -173,7 +173,12 @@ def in_eighths() -> tuple[Any, ...]:
     return new, old, reference, advantages, answer, 0.2, 0.25
 
 
-usual(exercise, in_eighths, alike=lambda: (*policies(2, 5, "kept"), torch.ones(2), torch.ones(2, 5).bool(), 0.2, 0.1))
+def kept_with_both_signs() -> tuple[Any, ...]:
+    """One good answer and one bad: of good ones alone `abs_` and `relu_` would change nothing."""
+    return *policies(2, 5, "kept"), torch.tensor([1.5, -0.5]), torch.ones(2, 5).bool(), 0.2, 0.1
+
+
+usual(exercise, in_eighths, alike=kept_with_both_signs)
 
 
 def gradient_in_new(clipped_loss: Any, given: Given, kl: float) -> Seen:

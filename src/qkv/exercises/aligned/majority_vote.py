@@ -55,19 +55,22 @@ def shuffled(votes: Iterable[Any], seed: str) -> Votes:
     return [given[i] for i in permutation(len(given), seed=seed).tolist()]
 
 
-def told(name: str, votes: Sequence[Any], result: Any) -> Seen:
+def told(case: str, votes: Sequence[Any], result: Any) -> Seen:
     """What can be said of a result whatever the votes mean: its first place among them, -1 if it has none."""
+    behind = f", {case}" if case else ""
     places = [i for i, vote in enumerate(votes) if type(vote) is type(result) and vote == result]
     return {
-        f"{name} is None": result is None,
-        f"{name} is a number": isinstance(result, int | float),
-        f"{name} stands first at": places[0] if places and result is not None else -1,
+        f"the result is None{behind}": result is None,
+        f"the result is a number{behind}": isinstance(result, int | float),
+        f"index of the result among the votes (-1: not there){behind}": (
+            places[0] if places and result is not None else -1
+        ),
     }
 
 
-def winner(majority_vote: Any, name: str, votes: Votes, weights: list[float] | None = None) -> Seen:
+def winner(majority_vote: Any, case: str, votes: Votes, weights: list[float] | None = None) -> Seen:
     given = (list(votes),) if weights is None else (list(votes), list(weights))
-    return told(name, votes, majority_vote(*given))
+    return told(case, votes, majority_vote(*given))
 
 
 def a_clear_majority() -> Votes:
@@ -79,7 +82,7 @@ def a_clear_majority() -> Votes:
 @exercise.probe
 def a_clear_winner(majority_vote: Any) -> Seen:
     """votes for words, numbers and tuples, of which one has the most"""
-    return winner(majority_vote, "the answer", a_clear_majority())
+    return winner(majority_vote, "", a_clear_majority())
 
 
 @exercise.probe
@@ -87,7 +90,7 @@ def no_more_than_half(majority_vote: Any) -> Seen:
     """a winner with far less than half of the votes"""
     a, *others = answers_of("plural", 6)
     votes = shuffled([a, a, a, *others, *others[:3]], "plural order")
-    return winner(majority_vote, "the answer", votes)
+    return winner(majority_vote, "", votes)
 
 
 @exercise.probe
@@ -96,7 +99,7 @@ def most_have_no_answer(majority_vote: Any) -> Seen:
     a, b = answers_of("hardly", 2)
     votes = shuffled([*[None] * 6, a, a, a, b, b], "hardly order")
     by_name = majority_vote(answers=list(votes), weights=None)
-    return winner(majority_vote, "the answer", votes) | told("by name it", votes, by_name)
+    return winner(majority_vote, "", votes) | told("called by name", votes, by_name)
 
 
 @exercise.probe
@@ -106,7 +109,7 @@ def ties(majority_vote: Any) -> Seen:
     for i in range(4):
         a, b, c = answers_of(f"tie {i}", 3)
         votes = shuffled([a, a, a, b, b, b, c], f"tie order {i}")
-        found |= winner(majority_vote, f"answer {i}", votes)
+        found |= winner(majority_vote, f"tie {i + 1}", votes)
     return found
 
 
@@ -116,9 +119,9 @@ def later_but_sooner_there(majority_vote: Any) -> Seen:
     a, b, c = answers_of("sooner", 3)
     late = [a, *[b] * 3, a, a] if whole(0, 2, seed="with a third") else [c, a, *[b] * 2, a]
     return (
-        winner(majority_vote, "of a late one it", [None, *late])
-        | winner(majority_vote, "of an early one it", [c, a, a, b, b])
-        | winner(majority_vote, "of all different ones it", shuffled(answers_of("each once", 5), "each once order"))
+        winner(majority_vote, "last vote of the winner last", [None, *late])
+        | winner(majority_vote, "votes of the winner first", [c, a, a, b, b])
+        | winner(majority_vote, "all votes different", shuffled(answers_of("each once", 5), "each once order"))
     )
 
 
@@ -131,7 +134,7 @@ def weighted(majority_vote: Any) -> Seen:
     heavy = [[3.0, 2.5, 0.5, 1.0, 0.25, 1.5, 4.5, 9.0, 9.0][i] for i in order]
     light = [[0.5, 0.25, 2.0, 1.0, 0.5, 0.25, 3.5, 8.0, 1.0][i] for i in order]
     by_name = majority_vote(list(votes), weights=list(light))
-    return winner(majority_vote, "the answer", votes, heavy) | told("by name it", votes, by_name)
+    return winner(majority_vote, "", votes, heavy) | told("called by name", votes, by_name)
 
 
 def in_order(votes: Votes, weights: dict[Any, list[float]]) -> list[float]:
@@ -150,9 +153,9 @@ def unevenly_weighted(majority_vote: Any) -> Seen:
     falling = in_order(votes, {a: [4.0, 1.0], b: [2.75, 2.75], None: [6.0]})
     against_one = in_order(light, {a: [0.125] * 6, b: [1.0], c: [0.5], None: [2.0]})
     return (
-        winner(majority_vote, "of rising weights it", votes, rising)
-        | winner(majority_vote, "of falling weights it", votes, falling)
-        | winner(majority_vote, "of light weights it", light, against_one)
+        winner(majority_vote, "rising weights", votes, rising)
+        | winner(majority_vote, "falling weights", votes, falling)
+        | winner(majority_vote, "many light weights against one", light, against_one)
     )
 
 
@@ -165,8 +168,8 @@ def drawn_votes(majority_vote: Any) -> Seen:
         kinds: list[Any] = [*answers_of(f"drawn {i}", 3), None]
         votes = [kinds[j] for j in integers(0, 4, n, seed=f"votes {i}").tolist()]
         weights = (integers(0, 9, n, seed=f"weights {i}") / 4).tolist()
-        found |= winner(majority_vote, f"answer {i} by weights", votes, weights)
-        found |= winner(majority_vote, f"answer {i}", votes)
+        found |= winner(majority_vote, f"draw {i + 1}, with weights", votes, weights)
+        found |= winner(majority_vote, f"draw {i + 1}, without weights", votes)
     return found
 
 
@@ -178,10 +181,10 @@ def tied_by_weight(majority_vote: Any) -> Seen:
     votes = shuffled([c, *[a] * 4, *[b] * 2], "order by weight")
     weights = [{c: 3 * share, a: share, b: 2 * share}[vote] for vote in votes]
     return (
-        winner(majority_vote, "the answer", votes, weights)
-        | winner(majority_vote, "of a late one it", [a, b, b, a], [share, 2 * share, share, 2 * share])
-        | winner(majority_vote, "of an early one it", [a, a, b], [share, share, 2 * share])
-        | winner(majority_vote, "of a heavy one it", [a, None, b, b], [2 * share, 0.0, share, share])
+        winner(majority_vote, "", votes, weights)
+        | winner(majority_vote, "last vote of the winner last", [a, b, b, a], [share, 2 * share, share, 2 * share])
+        | winner(majority_vote, "two light votes against one", [a, a, b], [share, share, 2 * share])
+        | winner(majority_vote, "one heavy vote against two", [a, None, b, b], [2 * share, 0.0, share, share])
     )
 
 
@@ -192,8 +195,8 @@ def weights_of_zero(majority_vote: Any) -> Seen:
     a, b = answers_of("late weight", 2)
     gap = whole(0, 3, seed="gap")
     behind: Votes = [*[None] * gap, a, b, a]
-    return winner(majority_vote, "of all with 0 it", votes, [0.0] * 5) | winner(
-        majority_vote, "of a tie it", behind, [*[0.0] * gap, 0.0, 2.0, 2.0]
+    return winner(majority_vote, "all weights 0", votes, [0.0] * 5) | winner(
+        majority_vote, "a tie, weight 0 on the first vote", behind, [*[0.0] * gap, 0.0, 2.0, 2.0]
     )
 
 
@@ -205,7 +208,7 @@ def answers_that_are_false(majority_vote: Any) -> Seen:
     for i in permutation(4, seed="order of false ones").tolist():
         other = answers_of(f"other {i}", 1)[0]
         votes = shuffled([false[i]] * 3 + [other] * 2 + [None], f"order of false ones {i}")
-        found |= winner(majority_vote, f"answer with {false[i]!r}", votes)
+        found |= winner(majority_vote, f"most votes for {false[i]!r}", votes)
     return found
 
 
@@ -216,10 +219,10 @@ def nobody_votes(majority_vote: Any) -> Seen:
     silent: Votes = [None] * whole(1, 5, seed="silent")
     return if_it_runs(
         lambda: (
-            winner(majority_vote, "of no answers it", silent)
-            | winner(majority_vote, "of no answers with weights it", silent, [1.5] * len(silent))
-            | winner(majority_vote, "of an empty list it", [])
-            | winner(majority_vote, "of one answer it", [*silent, a])
+            winner(majority_vote, "no answers", silent)
+            | winner(majority_vote, "no answers, with weights", silent, [1.5] * len(silent))
+            | winner(majority_vote, "an empty list", [])
+            | winner(majority_vote, "one answer", [*silent, a])
         )
     )
 

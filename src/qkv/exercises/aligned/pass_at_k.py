@@ -67,9 +67,9 @@ def too_many_to_miss(pass_at_k: Any) -> Seen:
     wrong = n - right
     # what is left to 1 is looked at by itself, or it would drown
     return {
-        "chance of none": 1 - as_number(pass_at_k(n, right, min(wrong, 4))),
-        "chance": as_number(pass_at_k(n, right, min(wrong + 1, n))) * n,
-        "all drawn": as_number(pass_at_k(n, right, n)) * right,
+        "1 - chance": 1 - as_number(pass_at_k(n, right, min(wrong, 4))),
+        "chance · n": as_number(pass_at_k(n, right, min(wrong + 1, n))) * n,
+        "chance · right, all drawn": as_number(pass_at_k(n, right, n)) * right,
     }
 
 
@@ -91,7 +91,7 @@ def nine_digits(pass_at_k: Any) -> Seen:
     right, drawn = whole(6, 12, seed="rare"), whole(6400, 7200, seed="nearly all")
     return {
         "near 0": as_number(pass_at_k(10_000, whole(1, 4, seed="single"), 1)),
-        "left to 1": 1 - as_number(pass_at_k(10_000, right, drawn)),
+        "1 - chance, near 1": 1 - as_number(pass_at_k(10_000, right, drawn)),
     }
 
 

@@ -13,7 +13,7 @@ from proctor.inside.inputs import distinct, normal, seeded
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
 from qkv.exercises.blocks.gelu import tanh_approximation
-from qkv.exercises.blocks.shared import build_layer, hidden_keys, loud, masks_that_broadcast
+from qkv.exercises.blocks.shared import build_layer, hidden_keys, loud, masks_that_broadcast, silenced
 from qkv.exercises.forbidden import FUSED_ATTENTION, MULTIHEAD
 from qkv.model.blocks import DecoderLayer
 
@@ -131,7 +131,13 @@ def where_the_decoders_eps_decides(decoder_layer: Any) -> Seen:
     eps is 1e-5.
     """
     x, memory = normal(2, 4, 6, seed="x", std=3e-3), normal(2, 3, 6, seed="memory")
-    return {"output": build_layer(decoder_layer)(x, memory)}
+    found: Seen = {"output": build_layer(decoder_layer)(x, memory)}
+    # what a sublayer adds varies: those before a norm have to be silent for its own eps to decide
+    silent = ("self_attention",), ("self_attention", "cross_attention")
+    for names in silent:
+        layer = silenced(build_layer(decoder_layer), *names)
+        found[f"output, {' and '.join(names)} adding nothing"] = layer(x.clone(), memory.clone())
+    return found
 
 
 class Decoder(DecoderLayer):

@@ -37,19 +37,19 @@ exercise = Exercise(
 @exercise.probe
 def a_third(dropout: Any) -> Seen:
     """p about 0.3, on 6 × 7 numbers"""
-    return {"thinned": dropout(normal(6, 7, seed="x"), number(0.25, 0.4, seed="p"), settled("a"))}
+    return {"output": dropout(normal(6, 7, seed="x"), number(0.25, 0.4, seed="p"), settled("a"))}
 
 
 @exercise.probe
 def most(dropout: Any) -> Seen:
     """p about 0.8, on 2 × 5 × 9 numbers"""
-    return {"thinned": dropout(normal(2, 5, 9, seed="x"), number(0.7, 0.85, seed="p"), settled("b"))}
+    return {"output": dropout(normal(2, 5, 9, seed="x"), number(0.7, 0.85, seed="p"), settled("b"))}
 
 
 @exercise.probe
 def none_at_all(dropout: Any) -> Seen:
     """p = 0"""
-    return {"thinned": dropout(normal(9, seed="x"), 0.0, settled("c"))}
+    return {"output": dropout(normal(9, seed="x"), 0.0, settled("c"))}
 
 
 @exercise.probe
@@ -63,14 +63,14 @@ def everything(dropout: Any) -> Seen:
         (found,) = torch.autograd.grad(thinned.sum(), x, allow_unused=True)
         gradient = gradient if found is None else found
     later = dropout(normal(5, 7, seed="later"), 0.4, settled("later"))
-    return {"thinned": thinned, "gradient": gradient, "thinned by 0.4": later}
+    return {"output": thinned, "gradient": gradient, "output, p = 0.4": later}
 
 
 @exercise.probe
 def at_a_draw(dropout: Any) -> Seen:
     """p equal to one of the numbers drawn"""
     p = torch.rand(3, 8, generator=generator("g"))[1, 2].item()
-    return {"thinned": dropout(normal(3, 8, seed="x"), p, settled("g"))}
+    return {"output": dropout(normal(3, 8, seed="x"), p, settled("g"))}
 
 
 @exercise.probe
@@ -86,7 +86,7 @@ def of_every_shape(dropout: Any) -> Seen:
     n, m = distinct(5, 12, 2, seed="sizes")
     source = settled("shapes")
     shapes: list[tuple[int, ...]] = [(1, n), (m, 1), (2, 1, n), (1,), ()]
-    return {f"thinned, shape {shape}": dropout(normal(*shape, seed="x"), 0.45, source) for shape in shapes}
+    return {f"output, shape {shape}": dropout(normal(*shape, seed="x"), 0.45, source) for shape in shapes}
 
 
 def thinned_arguments() -> tuple[Tensor, float, torch.Generator]:

@@ -41,3 +41,12 @@ def loud(layer: Any) -> Any:
             elif name.endswith("down.weight"):
                 parameter.mul_(300.0)
     return layer
+
+
+def silenced(layer: Any, *attentions: str) -> Any:
+    """The same layer, of which these attentions add nothing."""
+    with torch.no_grad():
+        for name, parameter in layer.named_parameters():
+            if name.startswith(tuple(f"{attention}.out_proj" for attention in attentions)):
+                parameter.zero_()
+    return layer

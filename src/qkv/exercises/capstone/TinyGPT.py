@@ -136,10 +136,19 @@ def where_eps_decides(gpt: Any) -> Seen:
     On vectors that hardly vary, where eps decides, your numbers differ. The norms are `nn.LayerNorm(d_model)`, whose
     eps is 1e-5.
     """
-    model = build_gpt(gpt)
-    with torch.no_grad():
-        model.tokens.weight.mul_(3e-3)
-    return {"logits": model(*some_texts())}
+    found: Seen = {}
+    # what a sublayer adds varies: those before a norm have to be silent for its own eps to decide
+    for silent in range(5):
+        model = build_gpt(gpt)
+        names = "attention.out_proj", "feed_forward.down"
+        first = tuple(f"layers.{i // 2}.{names[i % 2]}" for i in range(silent))
+        with torch.no_grad():
+            model.tokens.weight.mul_(3e-3)
+            for name, parameter in model.named_parameters():
+                if name.startswith(first):
+                    parameter.zero_()
+        found[f"logits, {silent} sublayers adding nothing" if silent else "logits"] = model(*some_texts())
+    return found
 
 
 @exercise.misconception

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from torch import Tensor
@@ -37,6 +38,17 @@ class Largest(TorchDispatchMode):
             if isinstance(one, Tensor):
                 self.entries = max(self.entries, one.numel())
         return made
+
+
+def noting_the_largest(probe: Callable[[Any, Largest], Seen]) -> Callable[[Any], Seen]:
+    """A probe for another chapter: it gets a `Largest`, which it could not name where it is run. Only the packages in
+    which the probes themselves are made travel with them."""
+
+    def noting(implementation: Any) -> Seen:
+        return probe(implementation, Largest())
+
+    noting.__name__, noting.__doc__ = probe.__name__, probe.__doc__  # and not its module, as `wraps` would
+    return noting
 
 
 def stays_small(call: Any, *arguments: Any) -> Seen:

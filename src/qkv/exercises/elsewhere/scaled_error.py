@@ -77,7 +77,17 @@ def shortest_series(scaled_error: Any) -> Seen:
     }
 
 
-usual(exercise, some_forecasts, alike=lambda: (*forecasts(3, horizon=6, time=6), 2))
+def around_zero(forecast: Tensor, actual: Tensor, history: Tensor, season: int) -> tuple[Any, ...]:
+    """The same error of values of both signs: of positive ones `abs_` and `relu_` would change nothing."""
+    last, middle = history[..., -1:], history.mean(-1, keepdim=True)
+    return forecast - last, actual - last, history - middle, season
+
+
+usual(
+    exercise,
+    lambda: around_zero(*some_forecasts()),
+    alike=lambda: around_zero(*forecasts(3, horizon=6, time=6), 2),
+)
 
 
 def absolute_misses(forecast: Tensor, actual: Tensor) -> Tensor:

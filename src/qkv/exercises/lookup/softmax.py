@@ -145,7 +145,7 @@ def gradients_of_huge_scores(softmax: Any) -> Seen:
     """the gradient where scores reach from -10,000 to 10,000, in float64
 
     The weights are right but their gradient is not: for large scores it should stay finite as well. A value that
-    overflowed and was replaced afterwards is gone on the way forward, but not on the way back.
+    overflowed and was replaced afterwards is gone in the forward pass, but not in the backward pass.
     """
     return gradient_of(softmax, from_end_to_end_scores())
 

@@ -232,7 +232,7 @@ def ones_for_the_identity(attention: Tensor) -> Tensor:
 def first_on_the_left(layers: Tensor) -> Tensor:
     """You multiply in the reversed order: the first layer stands on the left.
 
-    The last layer asks first: row i of it says which positions after the layer before it is made of.
+    The last layer stands on the left: its row i says which positions of the layer below position i is made of.
     """
     return last_on_the_left(layers.flip(0))
 

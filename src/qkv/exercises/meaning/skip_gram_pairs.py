@@ -168,7 +168,7 @@ def last_neighbour_missing(i: int, seq: int, window: int) -> list[int]:
 def nearer_than_the_window(i: int, seq: int, window: int) -> list[int]:
     """Your neighbours are nearer than `window`; those at exactly that distance are missing on both sides.
 
-    A window of 1 has the next words in it.
+    A window of 1 reaches the next word on either side.
     """
     return [j for j in range(i - window + 1, i + window) if j != i and 0 <= j < seq]
 

@@ -162,7 +162,8 @@ def divided_by_the_variance(variance: Tensor, eps: float) -> Tensor:
 def squared_instead_of_rooted(variance: Tensor, eps: float) -> Tensor:
     """You divide by the square of the variance, eps included; its root is asked for.
 
-    A power of 2 where 1/2 belongs: the larger the deviation, the smaller the result, by its fourth power.
+    A power of 2 where 1/2 belongs: you divide by the fourth power of the deviation, and an x twice as large gives an
+    eighth of the result.
     """
     return (variance + eps) ** 2
 

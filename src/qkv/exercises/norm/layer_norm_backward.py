@@ -252,7 +252,7 @@ def stretch_added(grad: Tensor, x: Tensor, gamma: Tensor, eps: float = 1e-5) -> 
 def gain_and_shift_exchanged(grad: Tensor, x: Tensor, gamma: Tensor, eps: float = 1e-5) -> Any:
     """You return dbeta before dgamma.
 
-    The order is that of the arguments of the way forward: x, gamma, beta.
+    The order is that of the arguments of `layer_norm`: x, gamma, beta.
     """
     dx, dgamma, dbeta = layer_norm_backward(grad, x, gamma, eps)
     return dx, dbeta, dgamma
@@ -262,7 +262,7 @@ def gain_and_shift_exchanged(grad: Tensor, x: Tensor, gamma: Tensor, eps: float 
 def unbiased_on_the_way_back(grad: Tensor, x: Tensor, gamma: Tensor, eps: float = 1e-5) -> Any:
     """Your σ has d - 1 under its sum of squares: the unbiased variance.
 
-    torch's `var` and `std` do so unless told otherwise. The way back uses the same σ as the way forward.
+    torch's `var` and `std` do so unless told otherwise. The backward pass uses the same σ as the forward pass.
     """
     sigma = root(x.var(-1, keepdim=True), eps)
     unit, pull = (x - mean_of(x)) / sigma, grad * gamma
@@ -285,7 +285,7 @@ def one_batch_dimension(grad: Tensor, x: Tensor, gamma: Tensor, eps: float = 1e-
 def eps_fixed_on_the_way_back(grad: Tensor, x: Tensor, gamma: Tensor, eps: float = 1e-5) -> Any:
     """Your eps is always 1e-5, whatever eps the caller asks for.
 
-    σ has to be the one of the way forward, and eps is part of it.
+    σ has to be the one of the forward pass, and eps is part of it.
     """
     return layer_norm_backward(grad, x, gamma)
 

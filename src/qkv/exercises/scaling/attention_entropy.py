@@ -109,8 +109,9 @@ def rows_almost_sure(largest: int, parts: int, dtype: torch.dtype) -> Tensor:
 def of_rows_almost_sure(attention_entropy: Any) -> Seen:
     """rows that give nearly all the weight to one key, so that the entropy is small, in float64 and in float16
 
-    Where rows are almost sure of one key your entropy is off, although it is right elsewhere. A small number that is
-    added to every weight, or that no weight may fall below, is not small there: treat the zeros by themselves.
+    Where rows are almost sure of one key your entropy is off, although it is right elsewhere. What is small elsewhere
+    is not small beside it: a number that is added to every weight or that no weight may fall below, say, or the digits
+    that two large numbers lose when one is subtracted from the other.
     """
     return {
         "entropy": attention_entropy(rows_almost_sure(9, 2**14, torch.float64)),

@@ -361,9 +361,10 @@ def too_large_for_float16(scores: Tensor, allowed: Tensor | None) -> Tensor:
 
 @exercise.instead_of("weights_of")
 def a_large_number_for_infinity(scores: Tensor, allowed: Tensor | None) -> Tensor:
-    """You set the hidden scores to a number that is not below every score; -10,000 is not.
+    """You set the hidden scores to a number that is not below every score.
 
-    Where all visible scores lie below it, the hidden keys get the weight. Which number is below all others?
+    It may be as low as -10,000: where all visible scores are lower still, the hidden keys get the weight. Which number
+    is below all others?
     """
     return softmax(scores if allowed is None else scores.masked_fill(~allowed, -1e4), -1)
 

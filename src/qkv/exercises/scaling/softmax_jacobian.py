@@ -202,7 +202,7 @@ def sizes_of_one_dropped(p: Tensor) -> Tensor:
 
 @exercise.misconception
 def dot_product_of_the_weights(p: Tensor) -> Tensor:
-    """You subtract the same number from a whole row: the sum of the squared weights.
+    """You subtract one number from every entry of a row's matrix: the sum of the squared weights.
 
     p times p, added up, is one number for each row. Here every pair of i and j has its own product p_i·p_j: a column
     times a row.

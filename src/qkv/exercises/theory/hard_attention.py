@@ -12,7 +12,7 @@ from torch import Tensor
 
 from proctor import Exercise
 from proctor.examining.usual_mistakes import squeezes, unpacks
-from proctor.inside.inputs import booleans, distinct, integers, normal
+from proctor.inside.inputs import booleans, distinct, integers, normal, permutation
 from proctor.inside.properties import (
     gradients,
     usual,
@@ -136,6 +136,19 @@ def tiny_and_huge_scores(attend: Any) -> Seen:
         results = attend(scale * q, k, v, mask)
         found |= {f"{name} of {words} scores": tensor for name, tensor in output_by_name(results).items()}
     return found
+
+
+@exercise.probe
+def closer_and_closer(attend: Any) -> Seen:
+    """scores below the best one, each next one four times closer to it; keys of three kinds beside them"""
+    steps = 4.0 ** torch.arange(-20, 4)
+    below = torch.cat([torch.zeros(1), steps])[permutation(len(steps) + 1, seed="order")]
+    weights = output_by_name(attend(torch.ones(1, 1), -below[:, None], normal(len(below), 3, seed="v"))).get("weights")
+    # a comparison, exact or not, gives every key all of a share or nothing; between lies what a softmax gives
+    share = weights / weights.amax() if isinstance(weights, Tensor) else torch.tensor(math.nan)
+    query, key, d_k, d_v = distinct(3, 9, 4, seed="sizes")
+    beside = output_by_name(attend(*kinds_of_keys(query, key, d_k, d_v)))
+    return {"each key gets a full share or nothing": bool(((share < 1e-4) | (share > 0.999)).all())} | beside
 
 
 @exercise.property
@@ -281,6 +294,16 @@ def nearly_best_shares(hidden: Tensor, scores: Tensor) -> Tensor:
     In the limit the smallest difference decides. Compare by ==.
     """
     best = torch.isclose(hidden, hidden.amax(-1, keepdim=True)).to(scores.dtype)
+    return best / best.sum(-1, keepdim=True)
+
+
+@exercise.instead_of("choose")
+def a_little_below_the_best(hidden: Tensor, scores: Tensor) -> Tensor:
+    """Keys whose score is a little below the best get a share: you compare with a tolerance, the same for all scores.
+
+    Where all scores are small, all keys are within it. In the limit the smallest difference decides: compare by ==.
+    """
+    best = (hidden >= hidden.amax(-1, keepdim=True) - 1e-6).to(scores.dtype)
     return best / best.sum(-1, keepdim=True)
 
 

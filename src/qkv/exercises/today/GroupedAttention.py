@@ -180,6 +180,18 @@ usual(exercise, words_and_cache, build)
 
 
 @exercise.property
+def speeds_kept(grouped: Any) -> Seen:
+    """speeds that the caller goes on using
+
+    You change `frequencies`, which you were given. The other layers are called with the same tensor: compute a new one
+    instead of writing into it.
+    """
+    frequencies = speeds(6)
+    layer_of(grouped, 10, 4, 2, 6, True)(stream(2, 3, 10, std=1.0), frequencies, a_past(2, 2, 4, 6))
+    return {"frequencies after the call": frequencies}
+
+
+@exercise.property
 def far_on_in_bfloat16(grouped: Any) -> Seen:
     """a word behind some three hundred, in bfloat16
 

@@ -13,7 +13,7 @@ from proctor.examining.usual_mistakes import squeezes
 from proctor.inside.inputs import distinct, normal, whole
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
-from qkv.exercises.cost.shared import Largest
+from qkv.exercises.cost.shared import Largest, noting_the_largest
 from qkv.exercises.forbidden import FUSED_ATTENTION, MULTIHEAD
 from qkv.model.today import latent_attention
 
@@ -109,13 +109,14 @@ def sizes_of_one(latent_attention: Any) -> Seen:
 
 
 @exercise.property
-def no_key_is_made(latent_attention: Any) -> Seen:
+@noting_the_largest
+def no_key_is_made(latent_attention: Any, largest: Largest) -> Seen:
     """many keys, and heads much wider than the latents
 
     Your values are right, but on the way you make the keys or the values of a head, one for each position. They are
     what a latent cache is there to avoid: let w_k meet the query, and w_v the mean.
     """
-    with Largest() as largest:
+    with largest:
         latent_attention(*inputs(1, 8, 1, KEYS, WIDE, WIDE, 12, 4))
     return {"no tensor is as large as the keys of one head": largest.entries < KEYS * WIDE}
 
@@ -383,7 +384,7 @@ def written_out(q: Tensor, latent: Tensor, w_k: Tensor, w_v: Tensor, q_turned: T
     """Your values are right, but you make the keys or the values that a latent cache is there to avoid.
 
     At 10,000 words the keys of 128 heads of width 128 are 164 million numbers, latents of width 512 some five
-    million. Move the brackets: (q, w_k l) = (w_kᵀ q, l).
+    million. Move the brackets, on both sides: (q, w_k l) = (w_kᵀ q, l), and Σ a·(w_v l) = w_v Σ a·l.
     """
     keys = latent.unsqueeze(1) @ w_k.mT
     scores = (q @ keys.mT + q_turned @ k_turned.mT.unsqueeze(1)) / both_widths(q.shape[-1], q_turned.shape[-1], 0)

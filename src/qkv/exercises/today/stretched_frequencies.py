@@ -62,7 +62,7 @@ def another_ramp_and_base(stretched_frequencies: Any) -> Seen:
     length, slow, fast = a_ramp("ramp")
     by_place = stretched_frequencies(d, number(2.0, 9.0, seed="factor"), length, base, slow, fast)
     by_name = stretched_frequencies(d, factor=3.5, length=length, fast=fast, slow=slow, base=base)
-    return {"by place": by_place.log(), "by name": by_name.log()}
+    return {"logarithms by place": by_place.log(), "logarithms by name": by_name.log()}
 
 
 @exercise.probe
@@ -76,7 +76,10 @@ def the_quick_and_the_slow(stretched_frequencies: Any) -> Seen:
 def not_stretched(stretched_frequencies: Any) -> Seen:
     """a factor of 1, whole or not, which changes nothing"""
     d, length = even(8, 41, seed="d"), whole(50, 400, seed="length")
-    return {"of 1": stretched_frequencies(d, 1, length).log(), "of 1.0": stretched_frequencies(d, 1.0, length).log()}
+    return {
+        "logarithms, factor 1": stretched_frequencies(d, 1, length).log(),
+        "logarithms, factor 1.0": stretched_frequencies(d, 1.0, length).log(),
+    }
 
 
 @exercise.probe
@@ -91,10 +94,9 @@ def exactly_at_the_edge(stretched_frequencies: Any) -> Seen:
     """slow = fast, and a pair that comes round exactly as often; slow = fast = 0, which every pair reaches"""
     d, factor = even(8, 41, seed="d"), number(2.0, 9.0, seed="factor")
     times = float(2 ** whole(0, 4, seed="power"))  # of a power of two no way to divide by 2π loses a digit
-    return {
-        "exactly": stretched_frequencies(d, factor, 2 * math.pi * times, slow=times, fast=times).log(),
-        "at 0": stretched_frequencies(d, factor, whole(50, 400, seed="length"), slow=0.0, fast=0.0).log(),
-    }
+    exactly = stretched_frequencies(d, factor, 2 * math.pi * times, slow=times, fast=times)
+    at_0 = stretched_frequencies(d, factor, whole(50, 400, seed="length"), slow=0.0, fast=0.0)
+    return {"logarithms, exactly at the edge": exactly.log(), "logarithms, slow = fast = 0": at_0.log()}
 
 
 @exercise.probe
@@ -110,7 +112,7 @@ def short_and_narrow(stretched_frequencies: Any) -> Seen:
     """a head of one pair, of two, and a length of a few positions"""
     length, factor = whole(2, 30, seed="length"), number(2.0, 9.0, seed="factor")
     return {
-        f"d = {d}, length {n}": stretched_frequencies(d, factor, n, slow=0.3, fast=6.0).log()
+        f"logarithms, d = {d}, length {n}": stretched_frequencies(d, factor, n, slow=0.3, fast=6.0).log()
         for d, n in ((2, length), (4, length + 1), (even(6, 13, seed="d"), 1))
     }
 

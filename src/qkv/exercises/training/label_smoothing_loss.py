@@ -187,9 +187,10 @@ def shares_exchanged(logits: Tensor, targets: Tensor, epsilon: float, ignore_ind
 
 @exercise.misconception
 def logarithm_of_a_softmax(logits: Tensor, targets: Tensor, epsilon: float, ignore_index: int | None = None) -> Tensor:
-    """You take the logarithm of the softmax, which is inf for logits far apart.
+    """You take the logarithm of the softmax, which is -inf for logits far apart.
 
-    A probability of 1e-50 is 0 in float32, and its logarithm -inf. `log_softmax` never leaves the logarithm.
+    A probability of 1e-50 is 0 in float32, and log 0 is -inf. `log_softmax` computes the logarithm without computing
+    the probability first.
     """
     losses = each(logits, targets, 1 - epsilon, epsilon, logits.softmax(-1).log())
     return losses[counting(targets, ignore_index)].mean()

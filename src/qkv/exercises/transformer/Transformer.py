@@ -141,7 +141,9 @@ def where_eps_decides(transformer: Any) -> Seen:
             if "layer" not in name and not name.endswith("norm.weight"):
                 parameter.mul_(1e-3)
         model.positions.mul_(1e-3)
-    return {"memory": model.encode(sentences()[0])}
+    source, inputs = sentences()
+    memory = model.encode(source)
+    return {"memory": memory, "logits": model.decode(inputs, normal(*memory.shape, seed="memory"))}
 
 
 @exercise.misconception
