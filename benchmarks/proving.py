@@ -190,6 +190,12 @@ def patterns(label: str) -> Iterator[tuple[str, Fact]]:
     yield rf"(?P<n>\d+) of the (?P<of>\d+) entries of {label} (?:is|are) NaN or infinite\.", unfinite_hold
     yield rf"(?P<n>\d+) of the (?P<of>\d+) entries of {label} are wrong; the others are right\.", wrong_hold
     yield rf"Only entries at position (?P<n>\d+) of dimension (?P<dim>\d+) of {label} are wrong\.", only_hold
+    yield (
+        rf"Only entries at positions (?P<list>[\d, and]+) of dimension (?P<dim>\d+) of {label} are wrong\.",
+        lambda f, a, b: (
+            set(wrong(a, b).nonzero()[:, int(f["dim"])].tolist()) == {int(n) for n in re.findall(r"\d+", f["list"])}
+        ),
+    )
     yield rf"Every entry of {label} has the wrong sign\.", lambda f, a, b: close(-a, b)
     yield (
         rf"Every entry of {label} is off by the same factor, (?P<by>.+)\.",

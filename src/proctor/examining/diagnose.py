@@ -17,6 +17,7 @@ from proctor.examining.batches import extra_dimensions, works_only_for
 from proctor.examining.compare import ComparableObservation
 from proctor.examining.exercise import Exercise, Misconception, Probe
 from proctor.examining.facts import Decisive, facts
+from proctor.examining.options import noting_options, told_by_an_option
 from proctor.examining.result import Explanation, Result
 from proctor.forbid.replace import Blocker
 from proctor.inside.inputs import PARAMETER, Draws, Replay, Salted, TrackingReplay, UnknownDraw, drawing
@@ -187,12 +188,25 @@ class Examiner:
         result = replace(result, evidence=tuple(line for line in result.evidence if line not in instead))
         if batch or decisive:
             return replace(result, explanations=(*batch, *decisive), help="explained")
+        if 0 < share < 1 and (sentence := told_by_an_option(self._options, agrees)):
+            return replace(result, explanations=(Explanation(sentence),), help="explained")
         return replace(result, explanations=(UNRECOGNISED,), help="shown")
 
     def _only_some_batches(self, agrees: Mapping[str, bool]) -> tuple[Explanation, ...]:
         """The explanation of an answer that passes exactly the checks with one number of batch dimensions."""
         sentence = works_only_for(self._extra_dimensions, agrees)
         return (Explanation(sentence),) if sentence else ()
+
+    @cached_property
+    def _options(self) -> dict[str, set[str]]:
+        """By check of values: which options of the reference are given something else than their default."""
+        given: dict[str, set[str]] = {}
+        with drawing(Replay(self.draws)), fresh_state():
+            for name, probe in self.exercise.counted().items():
+                if probe.kind == "value":
+                    watched = noting_options(self.exercise.reference, given.setdefault(name, set()))
+                    observe(probe.function, watched)
+        return given
 
     @cached_property
     def _extra_dimensions(self) -> dict[str, frozenset[int]]:

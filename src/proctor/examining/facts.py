@@ -15,6 +15,7 @@ from proctor.examining.compare import Array, ComparableObservation, ComparableTe
 
 MOST = 2  # facts on one card: more would hide the one that helps
 MOST_SLICES = 64  # that are compared with each other
+MOST_POSITIONS = 8  # that are listed
 GRADIENT_OF = "gradient of "
 
 
@@ -251,13 +252,19 @@ def where(name: str, wanted: ComparableTensor, got: ComparableTensor) -> Iterato
         return
     places = np.argwhere(wrong)
     for dim in range(wrong.ndim):
-        positions = set(places[:, dim].tolist())
+        positions = sorted(set(places[:, dim].tolist()))
         if len(positions) == 1 and wrong.shape[dim] > 2:
-            yield f"Only entries at position {positions.pop()} of dimension {dim} of {name} are wrong."
+            yield Decisive(f"Only entries at position {positions[0]} of dimension {dim} of {name} are wrong.")
             return
     if common := list(among_right(name, wrong, got.array[wrong], wanted.array[wrong])):
         yield from common
         return
+    for dim in range(wrong.ndim):
+        positions = sorted(set(places[:, dim].tolist()))
+        if 1 < len(positions) <= min(MOST_POSITIONS, wrong.shape[dim] // 2):
+            listed = f"{', '.join(map(str, positions[:-1]))} and {positions[-1]}"
+            yield Decisive(f"Only entries at positions {listed} of dimension {dim} of {name} are wrong.")
+            return
     yield f"{int(wrong.sum())} of the {wrong.size} entries of {name} are wrong; the others are right."
 
 

@@ -53,6 +53,11 @@ def known(**values: Tensor) -> dict[str, ComparableObservation]:
         (X, X.tanh(), ["x is the tanh of the right one."]),
         (X, 1 - X, ["x is 1 minus the right one."]),
         (X, 1 / X, ["x is 1 divided by the right one."]),
+        (
+            X,
+            torch.where(ODD, (3 * X).sin(), X),
+            ["Only entries at positions 1 and 3 of dimension 1 of x are wrong."],
+        ),
         (X, X.sin(), []),
         (X, torch.where(ODD, X, 0.0), ["6 of the 12 entries of x are 0 and should not be; the others are right."]),
         (X, torch.where(ODD, X, -X), ["6 of the 12 entries of x have the wrong sign; the others are right."]),
