@@ -339,6 +339,17 @@ def one_for_each_pair(losses: Tensor) -> Tensor:
 
 
 @exercise.misconception
+def divided_outside(
+    chosen: Tensor, rejected: Tensor, reference_chosen: Tensor, reference_rejected: Tensor, beta: float = 0.1
+) -> Tensor:
+    """You divide the loss by beta; it should multiply what stands inside of σ.
+
+    Outside it only scales the steps. Inside it decides when a pair is settled.
+    """
+    return dpo_loss(chosen, rejected, reference_chosen, reference_rejected, 1.0) / beta
+
+
+@exercise.misconception
 def beta_outside(
     chosen: Tensor, rejected: Tensor, reference_chosen: Tensor, reference_rejected: Tensor, beta: float = 0.1
 ) -> Tensor:

@@ -322,6 +322,16 @@ def last_vote(votes: list[tuple[Any, float]]) -> dict[Any, float]:
 
 
 @exercise.instead_of("count")
+def last_weight_for_all(votes: list[tuple[Any, float]]) -> dict[Any, float]:
+    """You count the votes of an answer and multiply by one weight, that of the last of them.
+
+    Every vote has a weight of its own, and these are added up.
+    """
+    numbers = in_order_of_coming([(answer, 1.0) for answer, _ in votes])
+    return {answer: numbers[answer] * weight for answer, weight in dict(votes).items()}
+
+
+@exercise.instead_of("count")
 def mean_vote(votes: list[tuple[Any, float]]) -> dict[Any, float]:
     """You compare the mean weight of the votes for each answer.
 

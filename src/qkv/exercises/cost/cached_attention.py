@@ -126,6 +126,10 @@ def shifted_triangle(new: int, seen: int, device: Any) -> Tensor:
     return torch.ones(new, seen, dtype=torch.bool, device=device).triu(seen - new + 1)
 
 
+def at_minus_infinity(scores: Tensor, hidden: Tensor) -> Tensor:
+    return scores.masked_fill(hidden, -math.inf)
+
+
 def neighbours_share(x: Tensor, heads: int) -> Tensor:
     return x.repeat_interleave(heads // x.shape[1], dim=1)
 
@@ -147,6 +151,7 @@ def cached_in_steps(
     *,
     join: Any = old_then_new,
     hides: Any = shifted_triangle,
+    hide: Any = at_minus_infinity,
     expand: Any = neighbours_share,
     scale: Any = width_of_q,
     keep: Any = joined,
@@ -154,7 +159,7 @@ def cached_in_steps(
     pair = join(cache, k, v)
     keys, values = (expand(t, q.shape[1]) for t in pair)
     scores = q @ keys.mT / scale(q, v)
-    scores = scores.masked_fill(hides(q.shape[2], keys.shape[2], q.device), -math.inf)
+    scores = hide(scores, hides(q.shape[2], keys.shape[2], q.device))
     return scores.softmax(-1) @ values, keep(pair, (keys, values), cache, k, v)
 
 
@@ -231,6 +236,15 @@ def past_hidden(new: int, seen: int, device: Any) -> Tensor:
     hidden = shifted_triangle(new, seen, device)
     hidden[:, : seen - new] = True
     return hidden
+
+
+@exercise.instead_of("hide")
+def hidden_at_zero(scores: Tensor, hidden: Tensor) -> Tensor:
+    """You give hidden keys the score 0, so that they get weight all the same.
+
+    e^0 is 1, which is more than a key with a negative score gets. Only the score -inf becomes a weight of exactly 0.
+    """
+    return scores.masked_fill(hidden, 0)
 
 
 @exercise.instead_of("join")

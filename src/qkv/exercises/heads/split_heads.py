@@ -168,6 +168,17 @@ def folded_into_the_batch(x: Tensor, n_heads: int) -> Tensor:
 
 
 @exercise.misconception
+def folded_in_one_go(x: Tensor, n_heads: int) -> Tensor:
+    """You reshape straight to (batch · head, seq, d_head): heads and batch share a dimension, and rows mix tokens.
+
+    A reshape keeps the order in memory, where all columns of the first token come before the second token. Besides,
+    four dimensions are asked for: batch, head, seq, d_head.
+    """
+    batch, seq, d_model = x.shape
+    return x.reshape(batch * n_heads, seq, d_model // n_heads)
+
+
+@exercise.misconception
 def turned_before_the_cut(x: Tensor, n_heads: int) -> Tensor:
     """You turn tokens and columns first and then reshape, so the rows of a head mix several tokens.
 

@@ -326,6 +326,19 @@ def without_a_sigmoid(centre: Tensor, context: Tensor, negatives: Tensor) -> Any
 
 
 @exercise.misconception
+def as_of_a_softmax(centre: Tensor, context: Tensor, negatives: Tensor) -> Any:
+    """Your factors come from a softmax over the context and the negatives.
+
+    That is another loss, in which they compete. Here each dot product is a question of its own, yes or no, with a σ of
+    its own.
+    """
+    near, far = dot_products(centre, context, negatives)
+    shares = torch.cat([near.unsqueeze(-1), far], -1).softmax(-1)
+    wrong: dict[str, Any] = {"pulled": lambda near: shares[..., 0] - 1, "pushed": lambda far: shares[..., 1:]}
+    return gradient_in_steps(centre, context, negatives, **wrong)
+
+
+@exercise.misconception
 def as_of_squared_errors(centre: Tensor, context: Tensor, negatives: Tensor) -> Any:
     """Your factors have σ(x)·(1 - σ(x)) in them.
 

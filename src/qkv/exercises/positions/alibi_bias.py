@@ -103,6 +103,15 @@ def slopes_of_eight_heads(n_heads: int) -> Tensor:
 
 
 @exercise.instead_of("slopes")
+def eight_left_out(n_heads: int) -> Tensor:
+    """Your slopes are 2^(-h/n): the 8 in the exponent is missing.
+
+    The last slope is 1/2 then, where it should be 1/256, and no head sees far.
+    """
+    return 2.0 ** (-torch.arange(1, n_heads + 1) / n_heads)
+
+
+@exercise.instead_of("slopes")
 def heads_counted_from_zero(n_heads: int) -> Tensor:
     """Your heads count from 0, so the first slope is 1 and the last one is too steep.
 

@@ -198,6 +198,17 @@ def filled_with_what_is_ignored(batch: int, length: int, delay: int, vocab: int,
 
 
 @exercise.misconception
+def targets_of_floats(batch: int, length: int, delay: int, vocab: int, generator: torch.Generator) -> Any:
+    """Your targets are floating numbers; tokens are int64.
+
+    `torch.zeros` makes float32 unless told otherwise, and what is joined with it, or written into it, becomes so, too.
+    A cross-entropy wants whole numbers.
+    """
+    inputs = drawn(batch, length, vocab, generator)
+    return inputs, delayed(inputs, delay).float()
+
+
+@exercise.misconception
 def vocabulary_one_larger(batch: int, length: int, delay: int, vocab: int, generator: torch.Generator) -> Any:
     """Your tokens run up to `vocab` itself.
 

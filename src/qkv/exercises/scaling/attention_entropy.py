@@ -217,6 +217,16 @@ def share_of_the_largest_possible(weights: Tensor) -> Tensor:
 
 
 @exercise.misconception
+def what_is_missing_to_the_largest(weights: Tensor) -> Tensor:
+    """You return log n minus the entropy: what a row lacks to the largest entropy that n keys can have.
+
+    It is 0 where all keys are alike and largest where a row is sure, the other way round. Entropy is counted from the
+    row that is sure.
+    """
+    return math.log(weights.shape[-1]) - attention_entropy(weights)
+
+
+@exercise.misconception
 def negative(weights: Tensor) -> Tensor:
     """Your entropy is negative.
 

@@ -287,8 +287,8 @@ def negative_answers_lost(table: Tensor) -> Tensor:
 def answers_inside_the_relu(table: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """You multiply the answers in before the relu.
 
-    It lets no negative answer through, and of a wrong case with a negative answer it makes a positive number. Put them
-    after it, into `down`.
+    The relu lets no negative answer through, and of a case that is not asked about it makes a positive number where
+    its sum and its answer are both negative. Put the answers after it, into `down`.
     """
     up, bias, down = boolean_ffn(table)
     return up * table.unsqueeze(-1), bias * table, torch.ones_like(down)

@@ -148,7 +148,8 @@ def closer_and_closer(attend: Any) -> Seen:
     share = weights / weights.amax() if isinstance(weights, Tensor) else torch.tensor(math.nan)
     query, key, d_k, d_v = distinct(3, 9, 4, seed="sizes")
     beside = output_by_name(attend(*kinds_of_keys(query, key, d_k, d_v)))
-    return {"each key gets a full share or nothing": bool(((share < 1e-4) | (share > 0.999)).all())} | beside
+    either = bool(((share < 1e-4) | (share > 0.999)).all())
+    return {"the weight of each key is a full share or nothing": either} | beside
 
 
 @exercise.property

@@ -259,6 +259,16 @@ def counted_votes(matches: Tensor, votes: Tensor) -> Tensor:
 
 
 @exercise.instead_of("average")
+def each_follower_once(matches: Tensor, votes: Tensor) -> Tensor:
+    """You count whether a token followed, not how often.
+
+    A token that followed three times out of four has a share of 3/4. Every occurrence is one vote.
+    """
+    followed = (counted_votes(matches, votes) > 0).to(votes.dtype)
+    return followed / followed.sum(-1, keepdim=True).clamp(min=1)
+
+
+@exercise.instead_of("average")
 def divided_by_all_earlier(matches: Tensor, votes: Tensor) -> Tensor:
     """You divide by the number of earlier positions.
 

@@ -377,6 +377,23 @@ def the_likeliest(weights: Tensor, generator: torch.Generator) -> int:
     return int(weights.argmax())
 
 
+@exercise.misconception
+def likeliest_replacement(p: Tensor, q: Tensor, drafted: Tensor, generator: torch.Generator) -> list[int]:
+    """In the place of a word that is refused you put the likeliest one; it is to be drawn.
+
+    Otherwise the text is not distributed as p. The word behind a draft is drawn, and so is the replacement.
+    """
+
+    def lacking_most(p: Tensor, q: Tensor, x: int) -> Tensor:
+        rest = what_was_too_rare(p, q, x)
+        return -rest  # below 0, which no row behind a draft is
+
+    def pick(weights: Tensor, generator: torch.Generator) -> int:
+        return int(weights.argmin()) if bool((weights < 0).any()) else drawn(weights, generator)
+
+    return accepted_in_steps(p, q, drafted, generator, rest=lacking_most, pick=pick)
+
+
 @exercise.instead_of("behind")
 def nothing_behind(p: Tensor, q: Tensor) -> None:
     """Where all words are kept you add none.

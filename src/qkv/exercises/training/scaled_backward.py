@@ -158,6 +158,18 @@ def divided_in_half_precision(
 
 
 @exercise.misconception
+def left_in_the_dtype_of_the_parameters(
+    loss: Tensor, parameters: Sequence[Tensor], scale: float, good_steps: int = 0, interval: int = 2000
+) -> Any:
+    """You return gradients in the dtype of their parameters; float32 is asked for.
+
+    In float16 a gradient that the scale has saved is lost when it is divided by the scale. First convert, then divide.
+    """
+    grads = [g / scale for g in differentiated(loss, parameters, scale)]
+    return adapted(grads, is_fine(grads), scale, good_steps, interval)
+
+
+@exercise.misconception
 def never_divided_again(
     loss: Tensor, parameters: Sequence[Tensor], scale: float, good_steps: int = 0, interval: int = 2000
 ) -> Any:
