@@ -151,7 +151,8 @@ class Examiner:
         core = [n for n, p in probes.items() if not p.portability]
         right_here = all(agrees[n] for n in core)
         first = probes[next(n for n in (*values, *core, *probes) if not agrees[n])]
-        result = replace(result, checks=tuple((probe.situation, agrees[name]) for name, probe in probes.items()))
+        if share:  # else none counts as passed, whatever it looks at
+            result = replace(result, checks=tuple((probe.situation, agrees[name]) for name, probe in probes.items()))
         result = replace(result, right_here=right_here, elsewhere="" if right_here else self._elsewhere(seen, agrees))
         printed = seen[first.name].printed if first.name in seen else result.printed
         evidence = self._evidence(first, known.get(first.name))

@@ -215,12 +215,20 @@ def members(name: str, mine: Array, theirs: Array) -> Iterator[str]:
     ours, yours = (Counter(map(tuple, array.reshape(len(array), -1).tolist())) for array in (theirs, mine))
     lacks, extra = (ours - yours).total(), (yours - ours).total()
     what = "rows" if mine.ndim == 2 else "numbers"
+    if mine.ndim == 1 and not (is_part_of(mine, theirs) or is_part_of(theirs, mine)):
+        return  # in another order: another list
     if not lacks:
         yield Decisive(f"All {len(theirs)} {what} that are expected in {name} are there, and {extra} that are not.")
     elif not extra and lacks < len(theirs):
         yield Decisive(
             f"{lacks} of the {len(theirs)} {what} that are expected in {name} are missing; the others are there."
         )
+
+
+def is_part_of(some: Array, every: Array) -> bool:
+    """Is one list the other with numbers left out, in its order?"""
+    rest = iter(every.tolist())
+    return all(number in rest for number in some.tolist())
 
 
 def accounts_for_error(wanted: ComparableTensor, mine: Array, corrected: Array) -> bool:
@@ -240,7 +248,7 @@ def sums(name: str, wanted: ComparableTensor, mine: Array, theirs: Array) -> Ite
         if off.max() > 10 * wanted.allowed:
             worst = float(totals.flat[int(off.argmax())])
             rows = "rows" if dim == mine.ndim - 1 else f"numbers along dimension {dim}"
-            most = "all" if np.ptp(totals) < 1e-3 * abs(worst) else "some"
+            most = "all" if {f"{total:.4f}" for total in totals.flat} == {f"{worst:.4f}"} else "some"
             yield Decisive(f"Your {rows} should sum to 1, and {most} of them sum to {worst:.4f}.")
         return
 

@@ -63,7 +63,7 @@ def about_a_surplus(label: str) -> str:
     """The sentence for a tensor that is there and not expected."""
     if label.endswith(AFTER):
         return f"{label.removesuffix(AFTER)} was not there before your call."
-    return f"{label} is not asked for."
+    return f"{label} is not asked for." if is_a_name(label) else f"{label}: there is a tensor, and none is expected."
 
 
 def whose(label: str) -> str:

@@ -310,10 +310,15 @@ def gradients(make: Make, build: Build = as_is) -> ProbeFunction:
     return gradients
 
 
+NO_FLOAT = "no floating dtype"
+
+
 def why_no_grad_differs(seen: Observation, expected: Observation) -> str:
     if seen.raised is not None:
         return how_it_raised(seen, "under `torch.no_grad()`")
     asked, got = floating_dtype(expected), floating_dtype(seen)
+    if asked == NO_FLOAT != got:
+        return f"Your result is {got}, and no floating numbers are asked for."
     if asked != got:
         return f"Your result is {got}, expected {asked}, as its floating inputs are."
     return (
@@ -364,7 +369,7 @@ def floating_dtype(observation: Observation) -> str:
     """The dtype of the floating results; several of them joined, in one order, whichever way the results came."""
     values = (observation.values or {}).values()
     found = {str(t.dtype).removeprefix("torch.") for t in values if t.is_floating_point()}
-    return " and ".join(sorted(found)) or "no floating dtype"
+    return " and ".join(sorted(found)) or NO_FLOAT
 
 
 def same_in(dtype: torch.dtype, make: Make, build: Build = as_is) -> ProbeFunction:

@@ -39,6 +39,14 @@ def edits(definition: EditableDefinition) -> Iterator[Edit]:
 Change = tuple[ast.expr, str, float]
 
 
+def is_kept_by_its_name(place: ExpressionPlace) -> bool:
+    """Is this `d_head` of `self.d_head = d_head`, alone or among others? What is wrong is then where it is used."""
+    if not isinstance(place.node, ast.Name) or not isinstance(place.parent, ast.Assign | ast.Tuple):
+        return False
+    kept = (n.attr for n in ast.walk(place.function) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store))
+    return place.node.id in kept
+
+
 def of_expression(place: ExpressionPlace) -> Iterator[Change]:
     """An operator, a constant, a name, a slice, a part of an expression."""
     node = place.node
@@ -51,7 +59,7 @@ def of_expression(place: ExpressionPlace) -> Iterator[Change]:
         if isinstance(node.value, bool):
             yield ast.Constant(not node.value), "flag", 1.0
         return
-    if isinstance(node, ast.Name) and not is_callee(place):
+    if isinstance(node, ast.Name) and not is_callee(place) and not is_kept_by_its_name(place):
         others = [name for name in reversed(place.names) if name != node.id][:MOST_NAMES]
         yield from ((ast.Name(name), "name", 1.6) for name in others)
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":

@@ -22,6 +22,7 @@ from proctor.source.text import Function, body_of
 MOST = 0.6  # of a function: more than that is not a part of it
 LARGEST = 45  # nodes of an expression that is put in another's place
 HOLE = "__hole__"
+AS_ANOTHER = {"to", "type_as", "expand_as", "view_as", "reshape_as"}  # take a dtype or a shape of an argument
 Node = TypeVar("Node", bound=ast.AST)
 
 
@@ -137,8 +138,10 @@ class Taken:
         if isinstance(node, ast.Call):
             if isinstance(node.func, ast.Attribute) and not is_module(node.func.value):
                 found.append(changed(node, func=attribute(hole, node.func.attr)))
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+            shape_alone = called in AS_ANOTHER or called.endswith("_like")
             for i, argument in enumerate(node.args[:2]):
-                if not isinstance(argument, ast.Starred):
+                if not isinstance(argument, ast.Starred) and not shape_alone:
                     found.append(changed(node, args=[*node.args[:i], hole, *node.args[i + 1 :]]))
         if isinstance(node, ast.Subscript):
             found = [changed(node, value=hole)]

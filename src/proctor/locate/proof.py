@@ -187,7 +187,9 @@ def righted_again(
 
 
 def complete_before(flow: Flow, failing: Sequence[str]) -> Proof | None:
-    """The proof that a value on the way was the right result already."""
+    """The proof that a value on the way was the right result already, where one alone is returned."""
+    if len({flow.order[i].number for i in flow.own}) != 1:
+        return None  # of several, one may be right before the others
     for result in flow.own:
         if flow.is_known(result):
             continue
@@ -216,9 +218,9 @@ def at_the_result(flow: Flow, failing: Sequence[str]) -> Proof | None:
 
 
 def is_result(flow: Flow, values: Values) -> bool:
-    """Is this what a right solution returns? That an answer passes with it in the end says nothing."""
+    """Is this what a right solution returns itself? That an answer passes with it in the end says nothing."""
     arrays = [np.squeeze(array_of(value)) for value in values if value is not None]
-    return any(is_result_of(flow.right.results, array) for array in arrays)
+    return any(is_result_of(flow.right.own_results, array) for array in arrays)
 
 
 def confirmed(

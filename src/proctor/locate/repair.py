@@ -129,7 +129,7 @@ def candidates(
         ((label, edit),) = candidate.edits
         here = spot is not None and spot.label == label
         if here and edit.start < spot.end and spot.start < edit.end:  # type: ignore[union-attr]
-            return candidate.cost - 1.0
+            return candidate.cost - (0.5 if edit.kind == "missing step" else 1.0)
         return candidate.cost - (0.5 if here and spot.line == edit.line else 0.0)  # type: ignore[union-attr]
 
     return sorted((Candidate((edit,)) for edit in found.values()), key=rank)

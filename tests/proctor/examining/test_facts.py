@@ -66,6 +66,7 @@ def known(**values: Tensor) -> dict[str, ComparableObservation]:
             X,
             ["6 of the 12 entries of x should be 0 and are not; the others are right."],
         ),
+        (PAIRS[:, 0], PAIRS[[1, 0], 0], []),  # in another order, so that none is merely missing
         (PAIRS, PAIRS[1:], ["1 of the 3 rows that are expected in x are missing; the others are there."]),
         (PAIRS, torch.cat([PAIRS, PAIRS]), ["All 3 rows that are expected in x are there, and 3 that are not."]),
         (PAIRS, torch.cat([PAIRS[1:] + 1, PAIRS]) + 1, []),

@@ -167,3 +167,9 @@ def test_a_search_ends_by_the_clock() -> None:
     assert Budget().left
     assert Budget(ends=monotonic() + 60).left
     assert not Budget(ends=monotonic()).left
+
+
+def test_an_argument_that_is_kept_by_its_name_is_not_exchanged() -> None:
+    text = "class A:\n    def __init__(self, d, n):\n        self.d, self.n = d, n\n        self.m = d\n"
+    changed = {applied(text, edit) for edit in edits(EditableDefinition(text)) if edit.kind == "name"}
+    assert not any("self.d, self.n = n" in one or "= d, d" in one for one in changed)

@@ -68,12 +68,11 @@ def traced(file: str, name: str) -> tuple[Result, str]:
 
 
 def test_another_probe_is_traced_where_the_first_shows_nothing() -> None:
-    """Of the probe's five machines the first three, which are noted, have one layer each: there it is right. The cause
-    is a line before the one that is shown, the last at which the right value was put in and proved to help."""
+    """Of the probe's five machines the first three, which are noted, have one layer each: there it is right."""
     result, line = traced("transformer/wrong/memory_grows_old.py", "Transformer")
     assert result.probe == PROBE
-    assert "self.decoder_norm(y)" in line
-    assert "and at what goes into it" in result.message
+    assert "says(y, self.encoder_norm(x)" in line  # where the memory is made anew for each layer
+    assert "with the right value in place of `self.encoder_norm(x)`" in result.message
     assert "your answer passes all 4 checks of values that it fails now" in result.message
 
 

@@ -230,10 +230,10 @@ def ratios_without_logarithm(ours: Tensor, reference: Tensor) -> Tensor:
 
 @exercise.instead_of("compare")
 def rejected_less_chosen(chosen: Tensor, rejected: Tensor) -> Tensor:
-    """You subtract the wrong way round: what stands inside of σ has the opposite sign.
+    """What stands inside of your σ has the opposite sign.
 
-    Then the model learns to prefer what was rejected. How much likelier it finds an answer is one difference, how far
-    the preferred answer is ahead is another, and each has an order.
+    So the model learns to prefer what was rejected. Either a difference is turned round, or a minus is missing: the
+    logarithm of σ(x) is -softplus(-x).
     """
     return rejected - chosen
 

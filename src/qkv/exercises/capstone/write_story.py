@@ -288,7 +288,7 @@ def all_of_it(prompt: Sequence[int], new: list[int], context: int) -> list[int]:
 
 @exercise.instead_of("see")
 def the_first_ones(prompt: Sequence[int], new: list[int], context: int) -> list[int]:
-    """Your model sees the first `context` ids, and never what it has just written.
+    """Your model sees the first `context` ids: once the text is longer, it never sees what it has just written.
 
     The next token depends on the last ones above all. Cut at the other end.
     """

@@ -113,7 +113,7 @@ def one_layer_too_many(architecture: str, n: int, kernel: int | None = None) -> 
 
 @exercise.misconception
 def logarithmic(architecture: str, n: int, kernel: int | None = None) -> int:
-    """You count as if each layer multiplied its reach, which takes doubling dilations.
+    """You count as if each layer multiplied its reach, which takes dilations that grow as powers of k.
 
     Without dilation each layer adds k - 1, so the number of layers grows with n, not with its logarithm.
     """

@@ -65,7 +65,7 @@ def a_text_at_once(grouped: Any) -> Seen:
 
 @exercise.probe
 def with_norms(grouped: Any) -> Seen:
-    """queries and keys are normalised; four heads in two groups"""
+    """normalised queries and keys, four heads in two groups"""
     batch, new, d_model = some_sizes()
     d_head = even(4, 11, seed="head")
     layer = layer_of(grouped, d_model, 4, 2, d_head, True)
