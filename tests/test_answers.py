@@ -1,4 +1,8 @@
-"""Answers that we keep, as students would hand them in: right ones in unusual styles pass, wrong ones fail."""
+"""Answers that we keep, as students would hand them in: right ones in unusual styles pass, wrong ones fail.
+
+A run takes those to exercises that changed since main, and a quarter of the others, another one each day; all of them
+where `QKV_ALL=1` is set.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +19,21 @@ from proctor.marking.submissions import read_submitted_file
 from proctor.sandbox import Sandbox
 from qkv import exercises
 from qkv.assignments import assignment
+from qkv.authoring.write.changed import changed_exercises
+from qkv.authoring.write.rotation import turn
 from qkv.authoring.write.sample_answers import SampleAnswer, sample_answers
 from qkv.notebook.checking import LIMITS
 
-ANSWERS = Path(__file__).parents[1] / "answers"
+ROOT = Path(__file__).parents[1]
+ANSWERS = ROOT / "answers"
 SALT = "kept answers"
+KEPT = [(path, list(answers)) for path, answers in groupby(sample_answers(ANSWERS), key=lambda answer: answer.path)]
+CHANGED = set(changed_exercises(ROOT))
+TURN = {path for path, _ in turn(KEPT)}
 FILES = [
-    pytest.param(path, list(answers), id=f"{path.parents[1].name}/{path.parent.name}/{path.stem}")
-    for path, answers in groupby(sample_answers(ANSWERS), key=lambda answer: answer.path)
+    pytest.param(path, answers, id=f"{path.parents[1].name}/{path.parent.name}/{path.stem}")
+    for path, answers in KEPT
+    if path in TURN or CHANGED & {answer.exercise for answer in answers}
 ]
 
 
