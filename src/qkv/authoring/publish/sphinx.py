@@ -21,6 +21,7 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.errors import SphinxError
 
+from qkv import routes
 from qkv.authoring.build.bibliography import use_round_brackets
 from qkv.authoring.publish.ledger import ledger
 from qkv.authoring.publish.one_page import one_page
@@ -31,6 +32,7 @@ from qkv.course import AuthoringError, Chapter, Course
 CHAPTERS = "book/chapters/"
 LEDGER, CONVENTIONS = "<!-- the claims of all chapters -->", "<!-- the conventions of qkv.model -->"
 ONE_PAGE = "<!-- the whole GPT of qkv.model -->"
+ROUTES = "<!-- the three routes of qkv.routes -->"
 
 
 class BookError(SphinxError):
@@ -92,6 +94,7 @@ def fill_in(app: Sphinx, docname: str, source: list[str]) -> None:
         LEDGER: lambda: ledger(course),
         CONVENTIONS: lambda: conventions(course),
         ONE_PAGE: lambda: one_page(course),
+        ROUTES: lambda: routes.as_markdown("chapters/", ".md"),
     }
     for place, make in makers.items():
         if place in source[0]:
