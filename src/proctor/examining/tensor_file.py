@@ -97,7 +97,7 @@ def read_tensors(content: bytes, layout: Layout) -> Weights:
 
 
 def halves(content: bytes) -> tuple[dict[str, Any], memoryview]:
-    """The header as a JSON object, and the bytes behind it."""
+    """The header as a JSON object, and the bytes after it."""
     if len(content) > LARGEST:
         raise BadFile(f"It has {len(content) / MB:.1f} MB; at most {LARGEST // MB} MB are read.")
     if len(content) < 8:
@@ -209,7 +209,7 @@ def follow_each_other(extents: Mapping[str, tuple[int, int]], length: int) -> No
     if position > length:
         raise BadFile("It was cut off: it ends before its last tensor does.")
     if position < length:
-        raise BadFile(f"There are {length - position} bytes behind the last tensor that belong to none.")
+        raise BadFile(f"There are {length - position} bytes after the last tensor that belong to none.")
 
 
 def tensor_of(data: memoryview, shape: Shape) -> Tensor:

@@ -136,7 +136,7 @@ def decode(data: bytes, max_header: int = MAX_HEADER, max_tensors: int = MAX_TEN
         else:
             tensors[name] = tensor_of(body[begin:end], dtype, sizes)
     if position != len(body):
-        raise Garbage("bytes are left over behind the tensors")
+        raise Garbage("bytes are left over after the tensors")
     try:
         note = json.loads(metadata["note"]) if metadata else None
     except (ValueError, RecursionError, TypeError):

@@ -270,7 +270,7 @@ def pass_at_k(n: int, right: int, k: int) -> float:
         k: how many one would draw, 1 … n, of these n and without return.
 
     Returns:
-        1 - C(n - right, k) / C(n, k), exact to nine digits behind the point,
+        1 - C(n - right, k) / C(n, k), exact to nine decimal places,
         for n = 10,000 as well.
     """
     return 1 - math.comb(n - right, k) / math.comb(n, k)

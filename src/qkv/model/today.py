@@ -331,7 +331,7 @@ class Llama(nn.Module):
     @expects(ids="int: batch new")
     @also.expects(not_a_cache_a_layer)
     def forward(self, ids: Tensor, caches: list[Cache] | None = None) -> tuple[Tensor, list[Cache]]:
-        """Read new tokens behind those that the caches know; each layer adds twice.
+        """Read new tokens after those that the caches hold; each layer adds twice.
 
         A layer gives x + attention(norm1(x)), then x + feed_forward(norm2(x)).
         Tokens are embedded as they are. A text gives the same logits whether it
@@ -344,7 +344,7 @@ class Llama(nn.Module):
                 list nor the pairs are changed.
 
         Returns:
-            logits (batch, new, vocab): at each position for the token behind it,
+            logits (batch, new, vocab): at each position for the token after it,
             out(norm(x)); tied, norm(x) times the transposed embedding. And the
             caches for the next call. The attentions get the buffer `frequencies`
             as it stands, a constant.
@@ -475,7 +475,7 @@ def accept_drafts(p: Tensor, q: Tensor, drafted: Tensor, generator: torch.Genera
 
     Args:
         p: the reader's probabilities (n+1, vocab): row t for drafted word t, the
-            last row for the word behind all of them.
+            last row for the word after all of them.
         q: the probabilities that the draft was drawn from (n, vocab).
         drafted: the draft (n,), int64, q[t, drafted[t]] > 0; n may be 0.
         generator: where the randomness comes from.

@@ -194,7 +194,7 @@ def mask_not_shifted(logits: Tensor, ids: Tensor, answer: Tensor) -> Aligned:
     """You shift the ids, but not the mask: it chooses by the position of the logits.
 
     The mask is True on the words of the answer as targets. Read at the logits, it misses the first word of an answer
-    and takes in the word behind its last.
+    and takes in the word after its last.
     """
     return logits[:, :-1], ids[:, 1:], answer[:, :-1]
 
@@ -212,7 +212,7 @@ def round_the_corner(logits: Tensor, ids: Tensor, answer: Tensor) -> Aligned:
 def requests_too(kept: Tensor) -> Tensor:
     """You take the mean over all words; the mask has no effect.
 
-    The words of the request, and what stands behind the answer, are read and not imitated. Only where the mask is True
+    The words of the request, and what stands after the answer, are read and not imitated. Only where the mask is True
     is there something to learn.
     """
     return torch.ones_like(kept)

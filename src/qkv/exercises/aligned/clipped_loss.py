@@ -288,7 +288,7 @@ def clipped_in_steps(
 def every_word(*all_words: Tensor, answer: Tensor) -> tuple[Tensor, ...]:
     """You take the mean over all words but the first; the mask has no effect.
 
-    The request was not written by the model, and what stands behind the answer by nobody. Only the words of the answer
+    The request was not written by the model, and what stands after the answer by nobody. Only the words of the answer
     were actions.
     """
     return tuple(words[:, 1:].flatten() for words in all_words)

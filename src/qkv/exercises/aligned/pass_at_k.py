@@ -29,7 +29,7 @@ exercise = Exercise(
 
 
 def as_number(result: Any) -> Any:
-    """A float; a whole number is one that happens to have nothing behind its point."""
+    """A float; a whole number is one that happens to have nothing after its point."""
     return float(result) if isinstance(result, int) and not isinstance(result, bool) else result
 
 

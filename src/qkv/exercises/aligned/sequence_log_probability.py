@@ -159,7 +159,7 @@ exercise.instead_of("surprise")(imitating.softmax_before_the_logarithm)
 def requests_too(kept: Tensor) -> Tensor:
     """You add up all words; the mask has no effect.
 
-    The probability of the request, and of what stands behind the answer, says nothing about the answer. Only where the
+    The probability of the request, and of what stands after the answer, says nothing about the answer. Only where the
     mask is True does a word count.
     """
     return torch.ones_like(kept)

@@ -12,7 +12,7 @@ from proctor.inside.situations import Seen
 
 
 def marked(batch: int, seq: int, seed: str) -> Tensor:
-    """A mask with one answer in each text, a request before it and often something behind it; answers of 2 … batch + 1
+    """A mask with one answer in each text, a request before it and often something after it; answers of 2 … batch + 1
     words, each another number; seq is at least batch + 3."""
     position = torch.arange(seq)
     rows = []

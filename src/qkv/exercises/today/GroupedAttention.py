@@ -90,7 +90,7 @@ def quiet_vectors(grouped: Any) -> Seen:
 
 @exercise.probe
 def behind_a_past(grouped: Any) -> Seen:
-    """several new words behind a cache, with norms and without"""
+    """several new words after a cache, with norms and without"""
     batch, new, d_model = some_sizes()
     d_head, past = even(4, 11, seed="head"), whole(2, 9, seed="past")
     seen: Seen = {}
@@ -103,7 +103,7 @@ def behind_a_past(grouped: Any) -> Seen:
 
 @exercise.probe
 def far_on_in_a_text(grouped: Any) -> Seen:
-    """two words behind some fifty, cache given by name"""
+    """two words after some fifty, cache given by name"""
     past, d_model = whole(40, 60, seed="long"), 10
     layer = layer_of(grouped, d_model, 4, 2, 6)
     return cached(layer(stream(2, 2, d_model), speeds(6), cache=a_past(2, 2, past, 6)))
@@ -151,7 +151,7 @@ def sizes_of_one(grouped: Any) -> Seen:
     seen: Seen = {}
     for b, n, d, heads, groups, d_head in cases:
         layer = layer_of(grouped, d, heads, groups, d_head, heads > 1)
-        for words, cache in (("", None), (" behind one", a_past(b, groups, 1, d_head))):
+        for words, cache in (("", None), (" after one", a_past(b, groups, 1, d_head))):
             result = cached(layer(stream(b, n, d), speeds(d_head), cache))
             seen |= {f"{name}, {b} × {n} × {d}{words}": value for name, value in result.items()}
     return seen
@@ -193,7 +193,7 @@ def speeds_kept(grouped: Any) -> Seen:
 
 @exercise.property
 def far_on_in_bfloat16(grouped: Any) -> Seen:
-    """a word behind some three hundred, in bfloat16
+    """a word after some three hundred, in bfloat16
 
     With bfloat16 vectors your turns are wrong far on in a text: bfloat16 has no 257, and no angle near 300 to a tenth.
     Positions times speeds are made in float64 or float32, whatever the vectors are; their cosines may be rounded.

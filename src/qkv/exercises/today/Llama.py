@@ -97,7 +97,7 @@ def in_pieces_and_word_by_word(llama: Any) -> Seen:
 
 @exercise.probe
 def behind_what_was_read(llama: Any) -> Seen:
-    """new words behind caches that differ from layer to layer, given by name"""
+    """new words after caches that differ from layer to layer, given by name"""
     vocab, batch, new = text_sizes()
     model = model_of(llama, vocab, n_layers=3)
     caches = some_caches(batch, whole(2, 7, seed="past"), 3)
@@ -216,7 +216,7 @@ class LastNormForgotten(Llama):
 
 @exercise.misconception
 class NormedAfterwards(Llama):
-    """You normalise behind each part, the stream included, as in 2017.
+    """You normalise after each part, the stream included, as in 2017.
 
     Here each part reads a normalised copy, and what it makes is added to a stream that nobody normalises.
     """
@@ -432,7 +432,7 @@ class LogProbabilitiesReturned(Llama):
 class LastWordAlone(Llama):
     """You return the logits of the last word only.
 
-    That is enough to write with. A loss asks every position for the word behind it: (batch, new, vocab).
+    That is enough to write with. A loss asks every position for the word after it: (batch, new, vocab).
     """
 
     def _logits(self, x: Tensor) -> Tensor:

@@ -372,7 +372,7 @@ def not_cut_off(p: Tensor, q: Tensor, x: int) -> Tensor:
 def the_likeliest(weights: Tensor, generator: torch.Generator) -> int:
     """You take the likeliest word instead of drawing one.
 
-    Then the text is not distributed as p. Both the replacement and the word behind a draft are drawn.
+    Then the text is not distributed as p. Both the replacement and the word after a draft are drawn.
     """
     return int(weights.argmax())
 
@@ -381,12 +381,12 @@ def the_likeliest(weights: Tensor, generator: torch.Generator) -> int:
 def likeliest_replacement(p: Tensor, q: Tensor, drafted: Tensor, generator: torch.Generator) -> list[int]:
     """In the place of a word that is refused you put the likeliest one; it is to be drawn.
 
-    Otherwise the text is not distributed as p. The word behind a draft is drawn, and so is the replacement.
+    Otherwise the text is not distributed as p. The word after a draft is drawn, and so is the replacement.
     """
 
     def lacking_most(p: Tensor, q: Tensor, x: int) -> Tensor:
         rest = what_was_too_rare(p, q, x)
-        return -rest  # below 0, which no row behind a draft is
+        return -rest  # below 0, which no row after a draft is
 
     def pick(weights: Tensor, generator: torch.Generator) -> int:
         return int(weights.argmin()) if bool((weights < 0).any()) else drawn(weights, generator)
@@ -408,7 +408,7 @@ def nothing_behind(p: Tensor, q: Tensor) -> None:
 def last_row_but_one(p: Tensor, q: Tensor) -> Tensor:
     """Where all words are kept you draw the next from row n-1 of p.
 
-    That row was for the last drafted word. The word behind it has row n, the last one.
+    That row was for the last drafted word. The word after it has row n, the last one.
     """
     return p[max(len(q) - 1, 0)]
 
@@ -417,14 +417,14 @@ def last_row_but_one(p: Tensor, q: Tensor) -> Tensor:
 def first_row(p: Tensor, q: Tensor) -> Tensor:
     """Where all words are kept you draw the next from row 0 of p.
 
-    Row 0 was for the first drafted word; the word behind the draft has row n.
+    Row 0 was for the first drafted word; the word after the draft has row n.
     """
     return p[0]
 
 
 @exercise.instead_of("end")
 def refused_word_stays(kept: list[int], x: int, instead: int) -> list[int]:
-    """The refused word stays in your list, and its replacement comes behind it.
+    """The refused word stays in your list, and its replacement comes after it.
 
     The replacement takes its place.
     """
@@ -458,7 +458,7 @@ def drawn_when_needed(p: Tensor, q: Tensor, drafted: Tensor, generator: torch.Ge
 def goes_on_after_a_refusal(p: Tensor, q: Tensor, drafted: Tensor, generator: torch.Generator) -> list[int]:
     """After a refusal you go on with the next drafted word.
 
-    It was drafted behind a word that is not there any more, and p was read behind it as well. The list ends with the
+    It was drafted after a word that is not there any more, and p was read after it as well. The list ends with the
     replacement.
     """
     u = all_at_first(len(drafted), generator)
@@ -471,9 +471,9 @@ def goes_on_after_a_refusal(p: Tensor, q: Tensor, drafted: Tensor, generator: to
 
 @exercise.misconception
 def one_more_after_a_refusal(p: Tensor, q: Tensor, drafted: Tensor, generator: torch.Generator) -> list[int]:
-    """After a refusal you add the word behind the draft as well.
+    """After a refusal you add the word after the draft as well.
 
-    The last row of p was read behind all drafted words. If one of them is refused, nobody knows what follows.
+    The last row of p was read after all drafted words. If one of them is refused, nobody knows what follows.
     """
     found = accept_drafts(p, q, drafted, generator)
     whole_draft = len(found) > len(drafted) and found[:-1] == drafted.tolist()
@@ -485,7 +485,7 @@ def rows_of_the_next_word(p: Tensor, q: Tensor, drafted: Tensor, generator: torc
     """You judge drafted word t by row t+1 of p.
 
     Row t of p is what the reader says at the place of drafted word t. A model's logits at a position are for the word
-    behind it, but here that shift is made already.
+    after it, but here that shift is made already.
     """
     n = len(q)
     return accept_drafts(p[[*range(1, n + 1), n]], q, drafted, generator)

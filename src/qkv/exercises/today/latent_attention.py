@@ -55,7 +55,7 @@ def attended(latent_attention: Any, *sizes: int, std: float = 1.0) -> Seen:
 
 @exercise.probe
 def several_new_words(latent_attention: Any) -> Seen:
-    """several new words behind a few old ones; every size differs"""
+    """several new words after a few old ones; every size differs"""
     new, more, d_k, d_v, rank, d_r = distinct(2, 10, 6, seed="sizes")
     return attended(latent_attention, 2, 3, new, new + more, d_k, d_v, rank, d_r, std=1.5)
 
@@ -69,7 +69,7 @@ def a_whole_text(latent_attention: Any) -> Seen:
 
 @exercise.probe
 def one_new_word(latent_attention: Any) -> Seen:
-    """one new word behind many"""
+    """one new word after many"""
     key, d_k, d_v, rank, d_r = distinct(3, 12, 5, seed="sizes")
     return attended(latent_attention, 3, 4, 1, key, d_k, d_v, rank, d_r, std=1.5)
 
@@ -297,7 +297,7 @@ def triangle_not_shifted(new: int, key: int, device: Any) -> Tensor:
 
 @exercise.instead_of("hides")
 def one_ahead(new: int, key: int, device: Any) -> Tensor:
-    """Each new word sees the one behind it: your triangle is off by one.
+    """Each new word sees the one after it: your triangle is off by one.
 
     It sees the keys up to itself.
     """

@@ -29,7 +29,7 @@ exercise = Exercise(
     why="What stands in a file of 4-bit weights: small integers, and a scale for each few of them.",
     hints=[
         "Write the group 0.3, -0.7, 0.1 in 3 bits: top is 3. What is the scale? Which integers are nearest?",
-        "`unflatten` cuts rows into groups of equal size. What could you put behind a row that is too short?",
+        "`unflatten` cuts rows into groups of equal size. What could you put after a row that is too short?",
         "A scale holds for `group` columns of one row: codes times scales needs it once for each of them.",
         "A group of zeros has scale 0, and 0/0 is no number. What else could you divide these zeros by?",
     ],
@@ -412,7 +412,7 @@ def dealt_out(weight: Tensor, group: int) -> Tensor:
 
 @exercise.instead_of("cut")
 def shortened(weight: Tensor, group: int) -> Tensor:
-    """You leave out the columns behind the last whole group.
+    """You leave out the columns after the last whole group.
 
     The last group of a row may be shorter, and it has a scale and codes as well.
     """
