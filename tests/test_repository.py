@@ -21,6 +21,7 @@ from packaging.utils import canonicalize_name
 
 from qkv import __version__
 from qkv.commands.cli import main
+from qkv.notebook.workspace import ALSO_READ
 
 pytestmark = pytest.mark.quick
 
@@ -75,6 +76,15 @@ def test_no_file_is_large() -> None:
         f"{path.relative_to(ROOT)}: {path.stat().st_size >> 10} KB" for path in tracked() if path.stat().st_size > 2**21
     ]
     assert not large
+
+
+# ---- advice for AI assistants
+
+
+def test_assistants_read_the_same_by_every_name() -> None:
+    advice = (ROOT / "AGENTS.md").read_text("utf-8")
+    for name in ALSO_READ:
+        assert (ROOT / name).read_text("utf-8") == advice, name
 
 
 # ---- the lock file

@@ -108,7 +108,8 @@ def test_start_in_an_empty_folder_gives_book_and_notebooks(started: tuple[Path, 
     folder, said = started
     for notebook in (root / "notebooks").glob("[0-9]*.ipynb"):
         assert (folder / "notebooks" / notebook.name).read_bytes() == notebook.read_bytes()
-    assert (folder / "AGENTS.md").is_file()
+    for name in ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md"):
+        assert (folder / name).read_text("utf-8") == (root / "notebooks" / "AGENTS.md").read_text("utf-8")
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     for name, part in (
         ("Book", "ook/index.html" if os.environ.get("QKV_BUILT_BOOK") else "Build the"),
