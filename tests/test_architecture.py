@@ -42,7 +42,16 @@ RULES = {
         ours=("qkv.exercises", "qkv.course", "qkv.model", "qkv.tasks", "proctor"), others=("torch", "yaml")
     ),
     "qkv.authoring": Rule(
-        ours=("qkv.authoring", "qkv.course", "qkv.exercises", "qkv.assignments", "qkv.notebook", "proctor"), others=None
+        ours=(
+            "qkv.authoring",
+            "qkv.course",
+            "qkv.routes",
+            "qkv.exercises",
+            "qkv.assignments",
+            "qkv.notebook",
+            "proctor",
+        ),
+        others=None,
     ),
     "qkv.routes": Rule(ours=("qkv.course", "qkv.exercises")),
     "qkv.notebook": Rule(

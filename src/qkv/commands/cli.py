@@ -94,9 +94,9 @@ def start(no_browser: bool, port: int | None) -> None:
 def check(paths: tuple[Path, ...]) -> None:
     """Check your answers in notebooks, .py files or weights.
 
-    The same as check() in a notebook. A folder stands for the notebooks, .py files and .safetensors files in it. The exit code is 0 when all that is
-    started passes; it is 1 if an answer does not pass, or if something cannot be read, such as a cell with a syntax
-    error.
+    The same as check() in a notebook. A folder stands for the notebooks, .py files and .safetensors files in it. The
+    exit code is 0 when all that is started passes; it is 1 if an answer does not pass, or if something cannot be read,
+    such as a cell with a syntax error.
     """
     files = [file for path in paths for file in checkable(path)]
 
@@ -160,8 +160,8 @@ def review() -> None:
 def stub(chapter: str, out: Path | None) -> None:
     """Write the stubs of CHAPTER into a .py file to fill in.
 
-    For the editor that you like. CHAPTER is a number or a stem, such as 05 or masks; the name of an exercise gives that one alone. A file that is
-    there already gets the stubs that it lacks, and nothing in it is changed.
+    For the editor that you like. CHAPTER is a number or a stem, such as 05 or masks; the name of an exercise gives that
+    one alone. A file that is there already gets the stubs that it lacks, and nothing in it is changed.
     """
     from qkv.commands.stub import write_stubs
 
@@ -191,17 +191,20 @@ def watch(path: Path) -> None:
 def hand_in(paths: tuple[Path, ...], out: Path | None) -> None:
     """Check as the grader will, and write one file to hand in.
 
-    Takes what you name, or all notebooks, .py files and weights in notebooks/, as one submission. Answers are checked
-    on fresh inputs, as in a graded run. Then the files that have an answer are put into one zip file for your LMS;
-    that is done also if some answers do not pass yet. The exit code is 0 if all that you began passes.
+    Takes what you name; or else all notebooks, .py files and weights in notebooks/, and those .py files of this folder
+    that have answers, as `qkv stub` makes them. All are one submission. Answers are checked on fresh inputs, as in a
+    graded run. Then the files that have an answer are put into one zip file for your LMS; that is done also if some
+    answers do not pass yet. The exit code is 0 if all that you began passes.
     """
-    chosen = paths or (workspace().notebooks,)
-    files = [file for path in chosen for file in checkable(path)]
     if out is not None and out.suffix != ".zip":
         raise click.UsageError(f"--out names a zip file; {out} does not end in .zip.")
+    place = None if paths else workspace()
+    files = checkable(place.notebooks) if place else [file for path in paths for file in checkable(path)]
 
-    from qkv.commands.hand_in import write_hand_in
+    from qkv.commands.hand_in import answers_beside, write_hand_in
 
+    if place:
+        files += answers_beside(place, files)
     sys.exit(write_hand_in(files, out, say=click.echo))
 
 
@@ -210,9 +213,10 @@ def hand_in(paths: tuple[Path, ...], out: Path | None) -> None:
 def update(no_pull: bool) -> None:
     """Bring the newest edition of the course, your answers in it.
 
-    Before anything changes, all of notebooks/ is copied to kept/DATE_TIME/. Then git gets the newest edition (pip, where
-    pip installed the course), and what you wrote is put into it: answers by the names of their functions and classes,
-    cells of your own where they were. You can run it any number of times; copies that were kept are never touched.
+    Before anything changes, all of notebooks/ is copied to kept/DATE_TIME/. Then git gets the newest edition (pip,
+    where pip installed the course), and what you wrote is put into it: answers by the names of their functions and
+    classes, cells of your own where they were. You can run it any number of times; copies that were kept are never
+    touched.
 
     If git or pip cannot go on, as when you changed other files of the clone, your notebooks are put back as they were,
     and you are told what to do.
@@ -361,8 +365,9 @@ def export(directory: Path, kind: str, out: Path, roster: Path | None, policy: P
 def review_class(directory: Path, submissions: Path | None, port: int | None, no_browser: bool) -> None:
     """Go through a graded class, mistake by mistake, and correct.
 
-    You correct the points of answers or comment on them, by keyboard. One page on this machine shows code, card and points, and writes corrections.csv in RESULTS, which `qkv grade` and
-    `qkv export` apply. The verdicts stay as they are.
+    You correct the points of answers or comment on them, by keyboard. One page on this machine shows code, card and
+    points, and writes corrections.csv in RESULTS, which `qkv grade` and `qkv export` apply. The verdicts stay as they
+    are.
     """
     if not (directory / "results.jsonl").exists():
         raise click.UsageError(f"There is no results.jsonl in {directory}. Name a folder that `qkv grade --out` wrote.")
@@ -393,7 +398,8 @@ def release(
 ) -> None:
     """Write what students get: pages, grades, files for the LMS.
 
-    They are made from the results in DIR; Canvas and Moodle take the files back. Corrections and the policy are in them, as they are now: nothing has to be graded again.
+    They are made from the results in DIR; Canvas and Moodle take the files back. Corrections and the policy are in
+    them, as they are now: nothing has to be graded again.
     """
     if not (directory / "results.jsonl").exists():
         raise click.UsageError(f"There is no results.jsonl in {directory}. Name a folder that `qkv grade --out` wrote.")
