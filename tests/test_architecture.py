@@ -44,8 +44,8 @@ RULES = {
     "qkv.authoring": Rule(
         ours=(
             "qkv.authoring",
-            "qkv.course",
             "qkv.routes",
+            "qkv.course",
             "qkv.exercises",
             "qkv.assignments",
             "qkv.notebook",
