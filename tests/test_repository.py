@@ -20,7 +20,9 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from qkv import __version__
+from qkv.authoring.build.editions import INSTALL
 from qkv.commands.cli import main
+from qkv.notebook.workspace import ALSO_READ
 
 pytestmark = pytest.mark.quick
 
@@ -75,6 +77,15 @@ def test_no_file_is_large() -> None:
         f"{path.relative_to(ROOT)}: {path.stat().st_size >> 10} KB" for path in tracked() if path.stat().st_size > 2**21
     ]
     assert not large
+
+
+# ---- advice for AI assistants
+
+
+def test_assistants_read_the_same_by_every_name() -> None:
+    advice = (ROOT / "AGENTS.md").read_text("utf-8")
+    for name in ALSO_READ:
+        assert (ROOT / name).read_text("utf-8") == advice, name
 
 
 # ---- the lock file
@@ -151,6 +162,13 @@ def test_colab_gets_all_that_the_chapters_need(folder: str) -> None:
     missing = {top for top in imported(folder) if there.isdisjoint(map(canonicalize_name, known.get(top, [top])))}
     assert not missing, "add them to the extra `chapters` in pyproject.toml"
     assert 'pip install -q "./qkv[chapters]"' in (ROOT / "book" / "guides" / "students.md").read_text("utf-8")
+
+
+def test_the_first_cell_installs_what_the_chapters_need_and_no_jupyterlab() -> None:
+    (line,) = re.findall(r'needs = "(.*)"', INSTALL)
+    wanted = {canonicalize_name(requirement.name) for requirement in [*declared(), *declared("chapters")]}
+    assert set(map(canonicalize_name, line.split())) == wanted
+    assert not {"jupyterlab", "ipykernel", "ipython"} & wanted, "it would take the place of the one that is running"
 
 
 def test_every_folder_of_the_source_is_a_package() -> None:

@@ -108,7 +108,8 @@ def test_start_in_an_empty_folder_gives_book_and_notebooks(started: tuple[Path, 
     folder, said = started
     for notebook in (root / "notebooks").glob("[0-9]*.ipynb"):
         assert (folder / "notebooks" / notebook.name).read_bytes() == notebook.read_bytes()
-    assert (folder / "AGENTS.md").is_file()
+    for name in ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md"):
+        assert (folder / name).read_text("utf-8") == (root / "notebooks" / "AGENTS.md").read_text("utf-8")
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     for name, part in (
         ("Book", "ook/index.html" if os.environ.get("QKV_BUILT_BOOK") else "Build the"),
@@ -130,7 +131,9 @@ def test_every_command_of_a_student(started: tuple[Path, str], python: Path) -> 
     assert qkv(python, folder, "hint", "soft_lookup").strip()
     assert "Nothing is due" in qkv(python, folder, "review")
     assert "the edition that is installed" in qkv(python, folder, "update", "--no-pull")
-    assert "qkv-course" in qkv(python, folder, "doctor")
+    doctor = qkv(python, folder, "doctor")
+    assert f"{folder / 'notebooks'}\n" in doctor
+    assert "jupyter-book" not in doctor, "only authors need it"
     path = folder / "notebooks" / "01_lookup.ipynb"
     notebook = json.loads(path.read_text("utf-8"))
     (cell,) = (c for c in notebook["cells"] if c["id"] == "softmax")
@@ -138,5 +141,5 @@ def test_every_command_of_a_student(started: tuple[Path, str], python: Path) -> 
     path.write_text(json.dumps(notebook))
     assert "Wrote hand-in" in qkv(python, folder, "hand-in")
     (handed_in,) = folder.glob("hand-in-*.zip")
-    assert zipfile.ZipFile(handed_in).namelist() == ["01_lookup.ipynb"]
+    assert sorted(zipfile.ZipFile(handed_in).namelist()) == ["01_lookup.ipynb", "01_lookup.py"]
     shutil.rmtree(folder / "kept", ignore_errors=True)

@@ -91,15 +91,14 @@ def routes() -> list[Route]:
 
 
 def as_markdown(up: str, suffix: str) -> str:
-    """The routes as paragraphs of Markdown, whose links lead to `up`, chapter's name, `suffix`."""
-    paragraphs = []
+    """The routes in Markdown, a line for each chapter; links lead to `up`, the chapter's name, `suffix`."""
+    parts = []
     for route in routes()[:-1]:
-        stops = []
+        parts += [f"**{route.name}** ({route.hours}). {route.goal}", "| | chapter | you write |\n|--:|:--|:--|"]
         for stop in route.stops():
-            link = f"[{stop.entry.number}]({up}{stop.entry.number:02}_{stop.entry.stem}{suffix})"
-            only = ", ".join(f"`{name}`" for name in stop.chosen)
-            stops.append(f"{link} (only {only})" if only else link)
-        paragraphs.append(f"**{route.name}** ({route.hours}). {route.goal} Chapters {', '.join(stops)}.")
+            link = f"[{stop.entry.title}]({up}{stop.entry.number:02}_{stop.entry.stem}{suffix})"
+            names = ", ".join(f"`{name}`" for name in stop.chosen) or f"all {len(stop.exercises)} exercises"
+            parts[-1] += f"\n| {stop.entry.number} | {link} | {names} |"
     everything = routes()[-1]
-    paragraphs.append(f"**{everything.name}** ({everything.hours}). {everything.goal} Chapter after chapter.")
-    return "\n\n".join(paragraphs)
+    parts.append(f"**{everything.name}** ({everything.hours}). {everything.goal} Chapter after chapter.")
+    return "\n\n".join(parts)

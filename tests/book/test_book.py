@@ -101,6 +101,39 @@ def test_search_finds_a_chapter(offline: Offline) -> None:
     assert offline.refused == []
 
 
+# what the search does with a page that it has fetched, which a browser refuses where pages are files
+SUMMARY = """([html, address, words]) => {
+  const item = document.createElement("li");
+  item.innerHTML = `<a href="${address}">a chapter</a>`;
+  document.querySelector("ul.search").append(item);
+  const summary = Search.makeSearchSummary(html, new Set(words), "");
+  item.append(summary);
+  return new Promise((done) => setTimeout(() => done([summary.querySelector("a").href, summary.textContent]), 0));
+}"""
+
+
+def test_a_result_leads_to_the_section_that_says_most_of_it(offline: Offline) -> None:
+    page = offline.page
+    page.goto((offline.html / "search.html").as_uri() + "?q=flash+attention")
+    page.locator("ul.search li a").first.wait_for()
+    chapter = "book/chapters/11_cost.html"
+    html = (offline.html / chapter).read_text("utf-8")
+    address, said = page.evaluate(SUMMARY, [html, chapter, ["flash", "attent"]])
+    assert address.endswith(f"{chapter}#bytes-moved")
+    assert said.startswith("Bytes moved: ")
+    assert "flash attention" in said
+    assert "Print to PDF" not in said, "the bar of tools above a page is no part of it"
+
+
+def test_a_slip_in_the_search_is_asked_about(offline: Offline) -> None:
+    page = offline.page
+    page.goto((offline.html / "search.html").as_uri() + "?q=Transfomer")
+    meant = page.get_by_text("Did you mean").get_by_role("link")
+    assert meant.inner_text() == "transformer"
+    meant.click()
+    page.locator("ul.search li a").first.wait_for()
+
+
 def test_the_search_button_opens_the_search(offline: Offline) -> None:
     page = offline.open("book/index.html")
     page.keyboard.press("Control+k")

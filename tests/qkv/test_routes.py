@@ -39,6 +39,13 @@ def test_the_first_page_and_the_welcome_show_them(root: Path) -> None:
 
 def test_status_says_how_far_it_is_to_a_gpt() -> None:
     states = tuple((stem, tuple((n, "not_started") for n in exercises.names_of(stem))) for stem in exercises.CHAPTERS)
-    assert f"{routes.GPT.name}: 0 of {len(routes.GPT.exercises)} exercises." in str(Status(states))
+    begun = f"{routes.GPT.name}: 0 of {len(routes.GPT.exercises)} exercises; next on this route: 1.1 softmax."
+    assert begun in str(Status(states))
+    whole_chapter = tuple((stem, tuple((n, "passed" if stem == "lookup" else s) for n, s in f)) for stem, f in states)
+    left_out = exercises.names_of("scaling")[0]  # comes next in the course, but not on this route
+    assert left_out not in routes.GPT.exercises
+    said = str(Status(whole_chapter))
+    assert f"Next: 2.1 {left_out}" in said
+    assert "next on this route: 2.4 scaled_dot_product_attention." in said
     done = tuple((stem, tuple((name, "passed") for name, _ in found)) for stem, found in states)
     assert routes.GPT.name not in str(Status(done))

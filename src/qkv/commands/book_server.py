@@ -32,7 +32,7 @@ WAIT = """\
 <!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <meta name="color-scheme" content="light dark"><meta http-equiv="refresh" content="{again}"><title>QKV</title>
 <body style="font:1.1rem/1.5 system-ui,sans-serif;max-width:34rem;margin:20vh auto;padding:0 1rem">
-<p role="status">{text}</p></body></html>
+<link rel="icon" href="data:,"><p role="status">{text}</p></body></html>
 """
 BUILDING = "The book is being built, once: {how_far}. This page turns into it as soon as it is there."
 FAILED = "The book did not build. The terminal that serves it says why, and <code>qkv book</code> tries again."

@@ -33,7 +33,23 @@ class Suggesting(click.Group):
         return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)  # in the order of this file: a student's commands first
+        return list(self.commands)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands by who needs them, each with its first sentence, whole."""
+        width = max(map(len, self.commands))
+        for title, names in FOR.items():
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(f"{name:{width}}", self.commands[name].get_short_help_str(limit=200)) for name in names]
+                )
+
+
+FOR = {
+    "For students": ("start", "check", "hint", "status", "stub", "watch", "review", "hand-in", "update", "doctor"),
+    "For instructors": ("grade", "review-class", "release", "export"),
+    "For authors": ("new", "lint", "build", "book"),
+}
 
 
 class Seconds(click.FloatRange):
@@ -49,10 +65,11 @@ class Seconds(click.FloatRange):
 @click.group(cls=Suggesting, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="qkv")
 def main() -> None:
-    """QKV: build the Transformer from scratch.
+    """QKV: build the Transformer from scratch, and be told what you got wrong.
 
-    Students need start, check, hint, status, stub, watch, review, update and hand-in; instructors grade, release and
-    export; authors lint, build and book.
+    \b
+    qkv start             begin here: the book and the notebooks, in your browser
+    qkv COMMAND --help    what a command does, and its options
     """
 
 
@@ -75,11 +92,11 @@ def start(no_browser: bool, port: int | None) -> None:
 @main.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH...")
 def check(paths: tuple[Path, ...]) -> None:
-    """Check notebooks, .py files or weights, as check() does in the notebook.
+    """Check your answers in notebooks, .py files or weights.
 
-    A folder stands for the notebooks, .py files and .safetensors files in it. The exit code is 0 when all that is
-    started passes; it is 1 if an answer does not pass, or if something cannot be read, such as a cell with a syntax
-    error.
+    The same as check() in a notebook. A folder stands for the notebooks, .py files and .safetensors files in it. The
+    exit code is 0 when all that is started passes; it is 1 if an answer does not pass, or if something cannot be read,
+    such as a cell with a syntax error.
     """
     files = [file for path in paths for file in checkable(path)]
 
@@ -106,7 +123,10 @@ def hint(exercise: str, more: bool) -> None:
 @main.command()
 @click.argument("chapter", required=False)
 def status(chapter: str | None) -> None:
-    """Show your progress: a bar per chapter, and what comes next; with CHAPTER, such as 05, its exercises."""
+    """Show how far you are, and what comes next.
+
+    There is a bar for each chapter; with CHAPTER, such as 05, a line for each of its exercises.
+    """
     from qkv.notebook.status import Status
 
     if chapter is None:
@@ -123,9 +143,10 @@ def status(chapter: str | None) -> None:
 
 @main.command()
 def review() -> None:
-    """Write stubs of exercises that you passed a week ago or more: to be written again, from nothing.
+    """Ask again for what you passed a week ago or more.
 
-    Each is asked for three times at most, a week apart; three at a time. What you write goes into a file of its own,
+    The empty stubs of such exercises are written into a file, to be filled in from nothing. Each is asked for three
+    times at most, a week apart, and three at a time. What you write goes into a file of its own,
     which `qkv watch` checks, and your notebooks stay as they are.
     """
     from qkv.commands.stub import write_review
@@ -137,10 +158,10 @@ def review() -> None:
 @click.argument("chapter")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="The file; 05_masks.py unless said.")
 def stub(chapter: str, out: Path | None) -> None:
-    """Write the stubs of CHAPTER into a .py file, to fill in with the editor that you like.
+    """Write the stubs of CHAPTER into a .py file to fill in.
 
-    CHAPTER is a number or a stem, such as 05 or masks; the name of an exercise gives that one alone. A file that is
-    there already gets the stubs that it lacks, and nothing in it is changed.
+    For the editor that you like. CHAPTER is a number or a stem, such as 05 or masks; the name of an exercise gives that
+    one alone. A file that is there already gets the stubs that it lacks, and nothing in it is changed.
     """
     from qkv.commands.stub import write_stubs
 
@@ -150,9 +171,10 @@ def stub(chapter: str, out: Path | None) -> None:
 @main.command()
 @click.argument("path", type=click.Path(path_type=Path))
 def watch(path: Path) -> None:
-    """Check a notebook or .py file now and on every save, until Ctrl-C.
+    """Check one file now and on every save, until Ctrl-C.
 
-    For people who like an editor: leave it running in a terminal beside it. Each time, it says what is new.
+    The file is a notebook or a .py file. For people who like an editor: leave it running in a terminal beside it. Each
+    time, it says what is new and what comes next.
     """
     files = checkable(path)
     if len(files) != 1 or path.is_dir():
@@ -169,30 +191,34 @@ def watch(path: Path) -> None:
 def hand_in(paths: tuple[Path, ...], out: Path | None) -> None:
     """Check as the grader will, and write one file to hand in.
 
-    Takes what you name, or all notebooks, .py files and weights in notebooks/, as one submission. Answers are checked
-    on fresh inputs, as in a graded run. Then the files that have an answer are put into one zip file for your LMS;
-    that is done also if some answers do not pass yet. The exit code is 0 if all that you began passes.
+    Takes what you name; or else all notebooks, .py files and weights in notebooks/, and those .py files of this folder
+    that have answers, as `qkv stub` makes them. All are one submission. Answers are checked on fresh inputs, as in a
+    graded run. Then the files that have an answer are put into one zip file for your LMS; that is done also if some
+    answers do not pass yet. The exit code is 0 if all that you began passes.
     """
-    chosen = paths or (workspace().notebooks,)
-    files = [file for path in chosen for file in checkable(path)]
     if out is not None and out.suffix != ".zip":
         raise click.UsageError(f"--out names a zip file; {out} does not end in .zip.")
+    place = None if paths else workspace()
+    files = checkable(place.notebooks) if place else [file for path in paths for file in checkable(path)]
 
-    from qkv.commands.hand_in import write_hand_in
+    from qkv.commands.hand_in import answers_beside, write_hand_in
 
+    if place:
+        files += answers_beside(place, files)
     sys.exit(write_hand_in(files, out, say=click.echo))
 
 
 @main.command()
 @click.option("--no-pull", is_flag=True, help="The newest edition is here already: only put the answers into it.")
 def update(no_pull: bool) -> None:
-    """Bring the newest edition of the course, with your answers in it.
+    """Bring the newest edition of the course, your answers in it.
 
-    Before anything changes, all of notebooks/ is copied to kept/DATE_TIME/. Then git gets the newest edition, and what
-    you wrote is put into it: answers by the names of their functions and classes, cells of your own where they were.
-    You can run it any number of times; copies that were kept are never touched.
+    Before anything changes, all of notebooks/ is copied to kept/DATE_TIME/. Then git gets the newest edition (pip,
+    where pip installed the course), and what you wrote is put into it: answers by the names of their functions and
+    classes, cells of your own where they were. You can run it any number of times; copies that were kept are never
+    touched.
 
-    If git cannot go on (you changed other files of the course, or committed), your notebooks are put back as they were,
+    If git or pip cannot go on, as when you changed other files of the clone, your notebooks are put back as they were,
     and you are told what to do.
     """
     from qkv.commands.update import update_course
@@ -337,10 +363,11 @@ def export(directory: Path, kind: str, out: Path, roster: Path | None, policy: P
 @click.option("--port", type=click.IntRange(1, 65535), help="Where to serve it; 8150 or the next free one unless said.")
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
 def review_class(directory: Path, submissions: Path | None, port: int | None, no_browser: bool) -> None:
-    """Go through the answers of a graded class, mistake by mistake, and correct or comment on them by keyboard.
+    """Go through a graded class, mistake by mistake, and correct.
 
-    One page on this machine shows code, card and points, and writes corrections.csv in RESULTS, which `qkv grade` and
-    `qkv export` apply. The verdicts stay as they are.
+    You correct the points of answers or comment on them, by keyboard. One page on this machine shows code, card and
+    points, and writes corrections.csv in RESULTS, which `qkv grade` and `qkv export` apply. The verdicts stay as they
+    are.
     """
     if not (directory / "results.jsonl").exists():
         raise click.UsageError(f"There is no results.jsonl in {directory}. Name a folder that `qkv grade --out` wrote.")
@@ -369,9 +396,10 @@ def release(
     policy: Path | None,
     times: Path | None,
 ) -> None:
-    """Write what students get of the results in DIR: pages, grades, and the files that Canvas and Moodle take back.
+    """Write what students get: pages, grades, files for the LMS.
 
-    Corrections and the policy are in them, as they are now: nothing has to be graded again.
+    They are made from the results in DIR; Canvas and Moodle take the files back. Corrections and the policy are in
+    them, as they are now: nothing has to be graded again.
     """
     if not (directory / "results.jsonl").exists():
         raise click.UsageError(f"There is no results.jsonl in {directory}. Name a folder that `qkv grade --out` wrote.")
@@ -387,7 +415,7 @@ def release(
 
 @main.group()
 def new() -> None:
-    """Write the pieces of something new, each in its place."""
+    """Begin an exercise or a chapter, with all its pieces."""
 
 
 @new.command("exercise")
@@ -424,7 +452,10 @@ def new_chapter(stem: str, title: str) -> None:
 @click.option("--turn", is_flag=True, help="A quarter, on each day another; all with QKV_ALL=1 in the environment.")
 @click.option("--alone", is_flag=True, help="List the mistakes that no second spelling equals.")
 def lint(names: tuple[str, ...], salts: int, jobs: int | None, changed: bool, turn: bool, alone: bool) -> None:
-    """Prove the exercises: all of them, or those that are named, that changed, or whose turn it is."""
+    """Prove the exercises: checks, mistakes, hints, answers.
+
+    All of them, or those that are named, that changed, or whose turn it is.
+    """
     from qkv import exercises
     from qkv.authoring.write.lint import run_lint
 
@@ -448,7 +479,7 @@ def lint(names: tuple[str, ...], salts: int, jobs: int | None, changed: bool, tu
 @click.option("--force", is_flag=True, help="Run every chapter again, changed or not.")
 @click.option("--second-seeds", is_flag=True, help="Run what changed a second time, with other seeds, for the claims.")
 def build(stems: tuple[str, ...], check: bool, force: bool, second_seeds: bool) -> None:
-    """Make the student and the solved edition from book/chapters."""
+    """Make both editions of the notebooks from book/chapters."""
     if check and force:
         raise click.UsageError("--check writes nothing, so there is nothing to --force.")
     if check and second_seeds:

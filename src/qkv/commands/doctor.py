@@ -9,13 +9,17 @@ import sys
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 
-PACKAGES = ("torch", "numpy", "matplotlib", "jupyterlab", "jupyter-book", "jupytext")
+from qkv import course
+from qkv.notebook import progress, workspace
+
+PACKAGES = ("torch", "numpy", "matplotlib", "jupyterlab")
+AUTHORS = ("jupyter-book", "jupytext")  # they build the book and the notebooks of a clone
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
 def machine_report() -> str:
     """One line for each thing that the course may meet on this machine."""
-    rows = [*_machine(), *_packages(), *_devices(), *_browser(), *_sandbox()]
+    rows = [*_machine(), *_packages(), *_workspace(), *_devices(), *_browser(), *_sandbox()]
     width = max(len(label) for label, _ in rows)
     return "\n".join(f"{label:<{width}}  {text}".rstrip() for label, text in rows)
 
@@ -31,11 +35,23 @@ def _machine() -> Iterator[tuple[str, str]]:
 
 
 def _packages() -> Iterator[tuple[str, str]]:
-    for name in ("qkv-course", *PACKAGES):
+    clone = course.root() is not None
+    for name in ("qkv-course", *PACKAGES, *(AUTHORS if clone else ())):
         try:
             yield name, version(name)
         except PackageNotFoundError:
-            yield name, "missing: `make start` installs it (or: python -m pip install -r requirements.lock)"
+            how = "python -m pip install -r requirements.lock" if clone else f"python -m pip install {name}"
+            yield name, f"missing: {'`make start` installs it; without make: ' if clone else ''}{how}"
+
+
+def _workspace() -> Iterator[tuple[str, str]]:
+    try:
+        place = workspace.find_workspace()
+    except workspace.NoWorkspace as none:
+        yield "notebooks", str(none)
+        return
+    yield "notebooks", str(place.notebooks) if place.notebooks.is_dir() else "none yet: `qkv start` puts them here"
+    yield "progress", str(progress.location() or "is not stored, since QKV_PROGRESS is off")
 
 
 def _devices() -> Iterator[tuple[str, str]]:

@@ -10,12 +10,14 @@ from pathlib import Path
 
 from proctor import Examiner, WeightsJudge
 from proctor.marking.answers import Answers
-from proctor.marking.extraction import Source, extract_all
+from proctor.marking.extraction import Source, extract, extract_all
 from proctor.marking.submissions import WEIGHTS, File, read_submitted_file
 from proctor.marking.weights_files import answers_exercise, judge_weights
 from proctor.report import terminal
 from qkv import exercises
 from qkv.notebook.checking import counts_by_state, judged_in_process, unreported
+from qkv.notebook.review import is_review
+from qkv.notebook.workspace import Workspace
 
 Say = Callable[[str], None]
 
@@ -58,6 +60,23 @@ def write_hand_in(paths: Sequence[Path], out: Path | None = None, say: Say = pri
     names = ", ".join(path.name for path in chosen)
     say(f"Wrote {archive} with {names}. Hand in this one file.")
     return 0 if not problems and all(result.state == "passed" for result in results) else 1
+
+
+def answers_beside(place: Workspace, known: Sequence[Path], here: Path | None = None) -> list[Path]:
+    """The .py files of the current folder that hold answers, as `qkv stub` makes them; none outside of the workspace,
+    and none that `qkv review` made."""
+    here = (here or Path.cwd()).resolve()
+    if place.root not in (here, *here.parents):
+        return []
+    names = {path.name for path in known}
+    files = [path for path in sorted(here.glob("*.py")) if path.name not in names and not is_review(path)]
+    return [path for path in files if has_answer(path)]
+
+
+def has_answer(path: Path) -> bool:
+    """Does a file define an exercise, and more than its stub?"""
+    answers = Answers([extract(read_submitted_file(path.name, path))])
+    return any(is_begun(answers, name) for name in exercises.of_code())
 
 
 def asked_for(file: File) -> bool:

@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from datetime import datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,9 @@ def _install(place: Workspace, say: Say) -> int:
 def _update_installed(place: Workspace, say: Say) -> int:
     began, newest = place.root / BEGUN, PACKED / "notebooks"
     if not has_newer_edition(place):
-        say("These are the notebooks of the edition that is installed.")
+        say(
+            f"Your notebooks are those of the edition that is installed ({version(DISTRIBUTION)}); nothing was changed."
+        )
         return 0
     mine = texts(place.notebooks)
     copy = back_up(place.root)

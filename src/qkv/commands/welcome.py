@@ -11,8 +11,9 @@ NAME = "welcome.md"
 TEXT = """\
 # Welcome
 
-You are going to build the Transformer, from the first dot product to a machine that translates. Each chapter is a
-notebook, and the exercises in it are its parts: you write them, the rest of the chapter runs on what you wrote.
+You are going to build the Transformer, from the first dot product to a machine that translates and a small GPT of your
+own. Each chapter is a notebook, and its exercises are the parts of the model: you write them, and the rest of the
+chapter runs on what you wrote.
 
 **[Begin with chapter {first.number}, {first.title}]({first_notebook})**, or go to any other below.
 
@@ -27,7 +28,7 @@ run the `check(…)` below it.
   and you can check as often as you like.
 - `hint("softmax")` gives a nudge, and a stronger one each time.
 - `skip("softmax")` goes on with our version, so that you are never stuck; `reset("softmax")` gives you the stub again.
-- `status()` shows what you have built so far.
+- `status()` shows what you have built so far, what comes next, and what is due to be written once more.
 
 What you write is in these notebooks and nowhere else: save them as you would any file.
 

@@ -18,6 +18,7 @@ DARK = (
     "[data-jp-theme-light=false] .jp-needs-light-background"
     "{background:none!important;filter:invert(1) hue-rotate(180deg)}"
 )
+WHOLE_WORDS = ".jp-OutputArea .jp-RenderedText pre{word-break:normal;overflow-wrap:anywhere}"  # JupyterLab breaks them
 _shown_in: tuple[object, int] | None = None  # the shell, and its cell that showed the link and the banner last
 
 
@@ -46,7 +47,7 @@ def setup_notebook() -> None:
     shell.display_pub.publish({"text/html": "", "text/plain": ""}, transient={"display_id": kernel.BANNER})
     address = places.page_of_notebook(os.environ.get(NOTEBOOK, ""))
     link = f'<a href="{escape(address)}" target="_blank">This chapter in the book</a>' if address else ""
-    shell.display_pub.publish({"text/html": f"<style>{DARK}</style>{link}", "text/plain": address})
+    shell.display_pub.publish({"text/html": f"<style>{DARK}{WHOLE_WORDS}</style>{link}", "text/plain": address})
     if skipping.missing:
         kernel.show_missing(skipping.missing)
 

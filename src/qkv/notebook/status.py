@@ -16,7 +16,7 @@ from qkv.notebook.progress import SKIPPED, load_progress
 
 BAR = 20
 TITLE = (  # one line a chapter, however long its title and however narrow the window
-    "display:inline-block;width:19em;max-width:55%;white-space:nowrap;overflow:hidden;text-overflow:ellipsis;"
+    "display:inline-block;width:30em;max-width:60%;white-space:nowrap;overflow:hidden;text-overflow:ellipsis;"
     "vertical-align:bottom"
 )
 
@@ -81,10 +81,12 @@ class Status:
     def _also(self) -> list[str]:
         """What is due to be written again, and how many predictions were written down."""
         states = {name: state for _, found in self.chapters for name, state in found}
-        passed = sum(states.get(name) == "passed" for name in routes.GPT.exercises)
+        left = [name for name in routes.GPT.exercises if states.get(name) != "passed"]
         lines = []
-        if passed < len(routes.GPT.exercises):
-            lines.append(f"{routes.GPT.name}: {passed} of {len(routes.GPT.exercises)} exercises.")
+        if left:
+            on_route = len(routes.GPT.exercises)
+            following = f"next on this route: {places.exercise_number(left[0])} {left[0]}"
+            lines.append(f"{routes.GPT.name}: {on_route - len(left)} of {on_route} exercises; {following}.")
         if self.due:
             again = "exercise" if len(self.due) == 1 else "exercises"
             lines.append(f"Due to be written again, from the empty stub: {len(self.due)} {again} (`qkv review`).")
@@ -103,7 +105,8 @@ class Status:
             done = sum(state == "passed" for _, state in found)
             title = f"{number:02} {places.chapter_title(stem)}"
             items = "".join(
-                f'<li>{sign(state)} <a href="{escape(places.cell_link(name))}"><code>{escape(name)}</code></a> '
+                f'<li>{sign(state)} <a href="{escape(places.cell_link(name))}">'
+                f"{places.exercise_number(name)} {escape(name)}</a> "
                 f"{escape(state_in_words(state))} · {escape(exercises.get(name).effort)}</li>"
                 for name, state in found
             )

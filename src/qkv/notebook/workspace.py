@@ -7,6 +7,7 @@ from that is the student's own when `qkv update` brings a newer edition.
 
 from __future__ import annotations
 
+import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,8 @@ from qkv import course
 
 PACKED = Path(course.__file__).with_name("edition")  # in a wheel alone
 BEGUN = Path(".qkv") / "edition"  # in a workspace: the notebooks as they were handed out
-AGENTS = ("AGENTS.md",)  # how an assistant helps without solving, for those that look for it
+AGENTS = "AGENTS.md"  # how an assistant helps without solving
+ALSO_READ = ("CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md")  # by assistants that look for no AGENTS.md
 
 
 class NoWorkspace(Exception):
@@ -82,11 +84,26 @@ def begin(place: Workspace) -> bool:
             f"{place.notebooks} exists already, and not from this course. Make an empty folder, run `qkv start` there."
         )
     shutil.copytree(PACKED / "notebooks", place.notebooks)
-    for name in AGENTS:
-        if (PACKED / name).is_file() and not (place.root / name).exists():
-            shutil.copyfile(PACKED / name, place.root / name)
+    advise_assistants(place.root)
     keep_edition(place)
     return True
+
+
+def advise_assistants(root: Path) -> None:
+    """Put the advice for AI assistants into a new workspace, by all the names that they look for; never over a file."""
+    if not (PACKED / AGENTS).is_file():
+        return
+    if not (root / AGENTS).exists():
+        shutil.copyfile(PACKED / AGENTS, root / AGENTS)
+    for name in ALSO_READ:
+        link = root / name
+        if link.exists() or link.is_symlink():
+            continue
+        link.parent.mkdir(exist_ok=True)
+        try:
+            link.symlink_to(os.path.relpath(root / AGENTS, link.parent))
+        except OSError:  # Windows lets few people make links
+            shutil.copyfile(PACKED / AGENTS, link)
 
 
 def keep_edition(place: Workspace) -> None:

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from qkv import exercises
-from qkv.commands.cli import main
+from qkv.commands.cli import FOR, main
 
 # DESIGN: the contract that others script against
 CONTRACT = {
@@ -89,13 +89,23 @@ def test_every_command_explains_itself(command: str) -> None:
     assert len(result.output.splitlines()[2]) > 15, "a sentence that says what it does"
 
 
+def test_the_first_screen_lists_every_command_once_by_who_needs_it() -> None:
+    assert sorted(name for names in FOR.values() for name in names) == sorted(main.commands)
+    lines = run("--help").output.splitlines()
+    assert max(map(len, lines)) < 80
+    for title, names in FOR.items():
+        below = lines[lines.index(f"{title}:") + 1 :][: len(names)]
+        assert [line.split()[0] for line in below] == list(names)
+        assert [line for line in below if not line.endswith(".") or line.endswith("..")] == [], "whole sentences"
+
+
 def test_help_does_not_wait_for_torch() -> None:
     script = (
         "import sys; from qkv.commands.cli import main; "
         "main(['--help'], standalone_mode=False); print('torch' in sys.modules)"
     )
     shown = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
-    assert "Commands:" in shown
+    assert "For students:" in shown
     assert shown.splitlines()[-1] == "False"
 
 

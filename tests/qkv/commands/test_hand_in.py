@@ -12,7 +12,8 @@ from click.testing import CliRunner
 from proctor.marking.extraction import extract_all
 from proctor.marking.submissions import collect
 from qkv.commands.cli import main
-from qkv.commands.hand_in import write_hand_in
+from qkv.commands.hand_in import answers_beside, write_hand_in
+from qkv.notebook.workspace import of_folder
 
 RIGHT = """import torch
 def softmax(scores, dim):
@@ -71,6 +72,18 @@ def test_which_hints_were_taken_stays_on_the_students_machine(
     with zipfile.ZipFile(tmp_path / "alice.zip") as archive:
         assert archive.namelist() == ["a.ipynb"]
         assert taken.encode() not in archive.read("a.ipynb")
+
+
+def test_files_of_stubs_that_were_filled_in_are_taken_along(tmp_path: Path, said: list[str]) -> None:
+    place = of_folder(tmp_path)
+    known = [tmp_path / "notebooks" / "taken.py"]
+    for name, text in (("01_lookup", RIGHT), ("taken", RIGHT), ("05_masks", STUB), ("review_2026-11-19", RIGHT)):
+        (tmp_path / f"{name}.py").write_text(text)
+    (tmp_path / "setup.py").write_text("print('of another project')\n")
+    assert answers_beside(place, known, tmp_path) == [tmp_path / "01_lookup.py"]
+    assert answers_beside(place, known, tmp_path.parent) == [], "outside of the course nothing is taken unasked"
+    assert write_hand_in([notebook(tmp_path / "a.ipynb", WRONG), tmp_path / "01_lookup.py"], None, said.append) == 1
+    assert said[-1].endswith("with a.ipynb, 01_lookup.py. Hand in this one file.")
 
 
 def test_nothing_to_hand_in(tmp_path: Path, said: list[str]) -> None:

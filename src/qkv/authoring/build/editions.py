@@ -20,7 +20,8 @@ METADATA = {
     "language_info": {"name": "python", "pygments_lexer": "ipython3"},
 }
 
-# Silent where the course is installed. A magic would do the same, but not when the cell is read as Python.
+# Silent where the course is installed. A magic would do the same, but not when the cell is read as Python. The course
+# is installed without what its wheel asks for: a JupyterLab, and a newer IPython than the kernel that is running.
 INSTALL = """\
 # On Colab, Kaggle or Binder this installs the course; where it is installed, it does nothing.
 import importlib.util
@@ -28,7 +29,12 @@ import subprocess
 import sys
 
 if importlib.util.find_spec("qkv") is None:
-    subprocess.run([sys.executable, "-m", "pip", "install", "-q", "qkv-course"], check=True)"""
+    pip = [sys.executable, "-m", "pip", "install", "-q"]
+    # without versions: what is here already, torch above all, stays as it is
+    needs = "babel click cloudpickle cycler Jinja2 MarkupSafe matplotlib numpy PyYAML safetensors torch tqdm"
+    subprocess.run([*pip, *needs.split()], check=True)
+    subprocess.run([*pip, "--no-deps", "qkv-course"], check=True)
+    importlib.invalidate_caches()"""
 
 
 def student_edition(course: Course, chapter: Chapter, parts: list[Part]) -> nbformat.NotebookNode:

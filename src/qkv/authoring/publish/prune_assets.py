@@ -30,7 +30,7 @@ DRAWN = re.compile(r'content:\s*"((?:[^"\\]|\\.)+)"')
 # lines of a page's head that ask for what is not needed
 NOT_NEEDED = re.compile(r'^.*(?:scripts/fontawesome\.js|rel="preload" as="font").*\n', re.MULTILINE)
 SEARCHING = re.compile(
-    r'^.*<script src="[^"]*(?:searchtools|language_data|searchindex)\.js[^"]*"></script>\n', re.MULTILINE
+    r'^.*<script src="[^"]*(?:search|searchtools|language_data|searchindex)\.js[^"]*"></script>\n', re.MULTILINE
 )
 PICTURE = re.compile(r'(?<=src="data:image/png;base64,)[A-Za-z0-9+/=]+')
 FIGURE = re.compile(r'<img (?![^>]*loading=)(?=[^>]*src="([^"]*_images/[^"]*)")')
