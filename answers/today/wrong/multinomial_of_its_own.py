@@ -15,5 +15,5 @@ def accept_drafts(p, q, drafted, generator):
         rest = torch.clamp(p[t] - q[t], min=0)
         out.append(int(torch.multinomial(rest, 1)))
         return out
-    out.append(int(torch.multinomial(p[n], 1, generator=generator)))
+    out.append(int(torch.multinomial(p[n], 1)))
     return out
