@@ -470,7 +470,8 @@ class AlwaysTenThousand(Llama):
 
     def __init__(self, *given: Any, **options: Any) -> None:
         super().__init__(*given, **options)
-        self.frequencies = speeds_of(10000.0, 2 * len(self.frequencies), 2 * len(self.frequencies))
+        d_head = 2 * len(self._speeds())
+        self.frequencies = speeds_of(10000.0, d_head, d_head)
 
 
 @exercise.misconception
@@ -483,7 +484,7 @@ class SpeedsOfTheStream(Llama):
     def __init__(self, *given: Any, **options: Any) -> None:
         super().__init__(*given, **options)
         base = options.get("base", 10000.0)
-        self.frequencies = speeds_of(base, 2 * len(self.frequencies), self.tokens.embedding_dim)
+        self.frequencies = speeds_of(base, 2 * len(self._speeds()), self.tokens.embedding_dim)
 
 
 class WithOut(Llama):
@@ -547,7 +548,8 @@ class EpsNotInAttention(UsualEps):
     """
 
     def _concerned(self) -> Iterator[nn.Module]:
-        for layer in self.layers:
+        layers: Any = self.layers
+        for layer in layers:
             yield from layer["attention"].modules()
 
 
@@ -560,7 +562,8 @@ class EpsInAttentionOnly(UsualEps):
 
     def _concerned(self) -> Iterator[nn.Module]:
         yield self.norm
-        for layer in self.layers:
+        layers: Any = self.layers
+        for layer in layers:
             yield layer["norm1"]
             yield layer["norm2"]
 
