@@ -190,6 +190,15 @@ def shifted_backwards(logits: Tensor, ids: Tensor, answer: Tensor) -> Aligned:
 
 
 @exercise.instead_of("align")
+def shifted_twice(logits: Tensor, ids: Tensor, answer: Tensor) -> Aligned:
+    """You shift twice: a word is judged by the logits two places before it.
+
+    Labels that were shifted already meet a loss that shifts them once more. One place is enough: t - 1 predicts t.
+    """
+    return logits[:, :-2], ids[:, 2:], answer[:, 2:]
+
+
+@exercise.instead_of("align")
 def mask_not_shifted(logits: Tensor, ids: Tensor, answer: Tensor) -> Aligned:
     """You shift the ids, but not the mask: it chooses by the position of the logits.
 
@@ -318,6 +327,16 @@ def over_texts(surprise: Tensor, kept: Tensor) -> Tensor:
 
 
 @exercise.instead_of("average")
+def over_texts_undefined(surprise: Tensor, kept: Tensor) -> Tensor:
+    """You average over each text first, and one without an answer is 0/0, so the whole loss is NaN.
+
+    Where every text has an answer, the words of a short one would count for more. Every word counts alike, whatever
+    text it is in: one sum, and one count, over all of them.
+    """
+    return (surprise.masked_fill(~kept, 0).sum(1) / kept.sum(1)).mean()
+
+
+@exercise.instead_of("average")
 def over_all_texts(surprise: Tensor, kept: Tensor) -> Tensor:
     """You average over each text first, one without an answer as 0, and then over all texts.
 
@@ -381,6 +400,17 @@ def masked_logits_counted(logits: Tensor, ids: Tensor, answer: Tensor) -> Tensor
     """
     predicted, said, kept = before_its_word(logits, ids, answer)
     return minus_log_p(predicted.masked_fill(~kept[..., None], 0.0), said).mean()
+
+
+@exercise.misconception
+def infinities_masked(logits: Tensor, ids: Tensor, answer: Tensor) -> Tensor:
+    """You take the logarithm of softmax's result, and then multiply by the mask: -inf times 0 is NaN.
+
+    A probability of e^(-200) is 0 in float32. Get the logarithm without forming the probability, and leave out what is
+    not counted instead of multiplying it by 0.
+    """
+    predicted, said, kept = before_its_word(logits, ids, answer)
+    return (softmax_before_the_logarithm(predicted, said) * kept).sum() / kept.sum()
 
 
 @exercise.misconception

@@ -137,6 +137,17 @@ def a_single_word(clipped_loss: Any) -> Seen:
     return found
 
 
+@exercise.probe
+def far_from_what_wrote_them(clipped_loss: Any) -> Seen:
+    """words that have become many times likelier or less likely since they were written, better and worse answers"""
+    found = {}
+    for name, sign in (("good", 1), ("bad", -1)):
+        new, _, reference, advantages, answer = written(*sizes("far"), f"far {name}", sign)
+        old = new + away(*new.shape, seed=f"far {name}: written", low=1.5, high=4.0)
+        found[f"of {name} ones"] = clipped_loss(new, old, reference, advantages, answer)
+    return found
+
+
 def wild_outside(given: Given, seed: str) -> Given:
     """Log-probabilities that hold ±10,000 wherever there is no word of an answer, and far apart from each other."""
     *policies, advantages, answer = given
@@ -340,6 +351,15 @@ def nothing_held(constant: Tensor) -> Tensor:
 
 
 @exercise.instead_of("relate")
+def the_same_model_twice(new: Tensor, old: Tensor) -> Tensor:
+    """Your ratio compares the model with itself, held: it is 1 everywhere, and `old` has no effect.
+
+    That is right for the first update after writing. After it the model has moved, and the ratio says how far.
+    """
+    return (new - new.detach()).exp()
+
+
+@exercise.instead_of("relate")
 def difference_for_ratio(new: Tensor, old: Tensor) -> Tensor:
     """You use the difference of the log-probabilities as the ratio; its exponential is missing.
 
@@ -382,6 +402,17 @@ def cut_in_logarithms(ratio: Tensor, clip: float) -> Tensor:
     e^0.2 is 1.22, and e^-0.2 is 0.82. The ratio itself is cut to 1 - clip and 1 + clip.
     """
     return ratio.log().clamp(-clip, clip).exp()
+
+
+@exercise.instead_of("decide")
+def bad_answers_no_further_than_three(ratio: Tensor, cut: Tensor, advantage: Tensor) -> Tensor:
+    """Of bad answers you follow no ratio above 3, or another bound of your own.
+
+    Some add such a bound, as the dual clip. Here a word that became likelier although its answer was bad is pushed back
+    however far it has gone.
+    """
+    gain = smaller_of_both(ratio, cut, advantage)
+    return torch.where(advantage < 0, torch.maximum(gain, 3 * advantage), gain)
 
 
 @exercise.instead_of("decide")
@@ -599,6 +630,63 @@ def ratio_held(
     return clipped_in_steps(
         new, old, reference, advantages, answer, clip, kl, relate=lambda now, before: (now - before).exp().detach()
     )
+
+
+@exercise.misconception
+def without_the_ratio(
+    new: Tensor,
+    old: Tensor,
+    reference: Tensor,
+    advantages: Tensor,
+    answer: Tensor,
+    clip: float = 0.2,
+    kl: float = 0.0,
+) -> Tensor:
+    """You multiply the advantage by the log-probability itself; there is no ratio, and nothing is cut.
+
+    That is REINFORCE, which may take one step for each batch of answers. For several steps the ratio to `old` says
+    which words have gone far enough.
+    """
+    return clipped_in_steps(
+        new,
+        old,
+        reference,
+        advantages,
+        answer,
+        clip,
+        kl,
+        relate=lambda now, before: now,
+        decide=lambda log_p, cut, advantage: log_p * advantage,
+    )
+
+
+@exercise.misconception
+def one_ratio_an_answer(
+    new: Tensor,
+    old: Tensor,
+    reference: Tensor,
+    advantages: Tensor,
+    answer: Tensor,
+    clip: float = 0.2,
+    kl: float = 0.0,
+) -> Tensor:
+    """You take one ratio for a whole answer, from the mean over its words.
+
+    That is GSPO. Here every word has a ratio of its own, and is cut by itself.
+    """
+    kept = answer.clone()
+    kept[:, 0] = False
+    count = kept.sum(1, keepdim=True).clamp(min=1)
+    apart = (new - old.detach()).masked_fill(~kept, 0.0).sum(1, keepdim=True) / count
+    return clipped_in_steps(
+        torch.where(kept, apart, 0.0).expand_as(new),
+        torch.zeros_like(old),
+        torch.zeros_like(reference),
+        advantages,
+        kept,
+        clip,
+        0.0,
+    ) + (kl * never_below_0(new, reference.detach())[kept].mean() if kl else 0.0)
 
 
 @exercise.misconception

@@ -339,6 +339,23 @@ def one_for_each_pair(losses: Tensor) -> Tensor:
 
 
 @exercise.misconception
+def margins_averaged_first(
+    chosen: Tensor,
+    rejected: Tensor,
+    reference_chosen: Tensor,
+    reference_rejected: Tensor,
+    beta: float = 0.1,
+) -> Tensor:
+    """You average the margins and take -log σ of their mean.
+
+    Then one pair that is right by far makes up for many that are wrong. Each pair has its own -log σ, and these are
+    averaged.
+    """
+    margins = (chosen - reference_chosen.detach()) - (rejected - reference_rejected.detach())
+    return -F.logsigmoid(beta * margins.mean())
+
+
+@exercise.misconception
 def divided_outside(
     chosen: Tensor, rejected: Tensor, reference_chosen: Tensor, reference_rejected: Tensor, beta: float = 0.1
 ) -> Tensor:

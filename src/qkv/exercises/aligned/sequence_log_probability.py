@@ -259,4 +259,15 @@ def probability_returned(sums: Tensor) -> Tensor:
     return sums.exp()
 
 
+@exercise.misconception
+def infinities_masked(logits: Tensor, ids: Tensor, answer: Tensor) -> Tensor:
+    """You take the logarithm of softmax's result, and then multiply by the mask: -inf times 0 is NaN.
+
+    A probability of e^(-200) is 0 in float32. Get the logarithm without forming the probability, and leave out what is
+    not counted instead of multiplying it by 0.
+    """
+    predicted, said, kept = imitating.before_its_word(logits, ids, answer)
+    return -(imitating.softmax_before_the_logarithm(predicted, said) * kept).sum(-1)
+
+
 squeezes(exercise)

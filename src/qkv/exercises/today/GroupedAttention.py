@@ -563,6 +563,36 @@ class FutureSeen(GroupedAttention):
 
 
 @exercise.misconception
+class TriangleNotShifted(GroupedAttention):
+    """Your mask counts the new words from 0, also where something was read before.
+
+    New word i is at position past + i, and sees all that was read and the new ones up to itself. A triangle of
+    (new, past + new) that begins at the first key hides most of the past from it.
+    """
+
+    def _attend(self, q: Tensor, k: Tensor, v: Tensor, cache: Any) -> Any:
+        if cache is not None:
+            k, v = torch.cat([cache[0], k], 2), torch.cat([cache[1], v], 2)
+        share = q.shape[1] // k.shape[1]
+        seen = torch.ones(q.shape[2], k.shape[2], dtype=torch.bool, device=q.device).tril()
+        output, _ = scaled_dot_product_attention(q, k.repeat_interleave(share, 1), v.repeat_interleave(share, 1), seen)
+        return output, (k, v)
+
+
+@exercise.misconception
+class HeadsNotMovedBack(GroupedAttention):
+    """You join the heads' outputs without moving heads and words back first.
+
+    After attention words stand inside heads, (batch, head, new, d_head). The output projection reads all heads of one
+    word: exchange the two in the middle, then join the last two.
+    """
+
+    def _out(self, heads: Tensor) -> Tensor:
+        batch, count, new, d_head = heads.shape
+        return self.out_proj(heads.reshape(batch, new, count * d_head))
+
+
+@exercise.misconception
 class NotScaled(GroupedAttention):
     """Your scores are not divided by the root of d_head.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -15,6 +16,7 @@ from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
 from qkv.exercises.forbidden import FUSED_ATTENTION, MULTIHEAD
 from qkv.exercises.today.shared import speeds
+from qkv.model.norm import RMSNorm
 from qkv.model.today import Llama
 
 LOOP = "for layer, cache in zip(self.layers, before{}):"
@@ -454,6 +456,11 @@ class SpeedsMadeAnew(Llama):
         return torch.tensor(self.at_first, dtype=torch.float64, device=super()._speeds().device)
 
 
+def speeds_of(base: float, d_head: int, width: int) -> Tensor:
+    """base^(-2i/width) for the pairs i of a head."""
+    return base ** (-torch.arange(0, d_head, 2, dtype=torch.float64) / width)
+
+
 @exercise.misconception
 class AlwaysTenThousand(Llama):
     """Your speeds are those of base 10,000, whatever base was asked for.
@@ -461,11 +468,104 @@ class AlwaysTenThousand(Llama):
     Llama 3 has 500,000 and Qwen3 a million. The base is an argument.
     """
 
-    def _speeds(self) -> Tensor:
-        given = super()._speeds()
-        width = 2 * len(given)
-        columns = torch.arange(0, width, 2, dtype=torch.float64, device=given.device)
-        return 10000.0 ** (-columns / width)
+    def __init__(self, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **options)
+        d_head = 2 * len(self._speeds())
+        self.frequencies = speeds_of(10000.0, d_head, d_head)
+
+
+@exercise.misconception
+class SpeedsOfTheStream(Llama):
+    """Your speeds are base^(-2i/d_model): the width that you divide by is the stream's.
+
+    What turns is a head, and its slowest pair is the last of d_head/2. Divide by d_head.
+    """
+
+    def __init__(self, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **options)
+        base = options.get("base", 10000.0)
+        self.frequencies = speeds_of(base, 2 * len(self._speeds()), self.tokens.embedding_dim)
+
+
+class WithOut(Llama):
+    """Has a last matrix where the embedding should do its work."""
+
+    def _score_with(self, out: nn.Linear) -> None:
+        out.weight = self.tokens.weight
+
+    def __init__(self, vocab: int, d_model: int, *given: Any, **options: Any) -> None:
+        super().__init__(vocab, d_model, *given, **options)
+        if self.out is None:
+            self.out = nn.Linear(d_model, vocab, bias=False)
+            self._score_with(self.out)
+
+
+@exercise.misconception
+class OutSharesTheEmbedding(WithOut):
+    """Where the model is tied, your `out` is a matrix all the same, though it shares its weights with the embedding.
+
+    The scores are right. But then the weights have two names, and a file of a tied model has one. Tied, `out` is None.
+    """
+
+
+@exercise.misconception
+class NeverTied(WithOut):
+    """You make a matrix `out` also where the model is tied.
+
+    Tied means that the embedding scores as well: `out` is None then, and nothing else has vocab rows.
+    """
+
+    def _score_with(self, out: nn.Linear) -> None:
+        pass
+
+
+class UsualEps(Llama):
+    """Some norms have 1e-6, whatever eps was asked for."""
+
+    def _concerned(self) -> Iterator[nn.Module]:
+        return self.modules()
+
+    def __init__(self, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **options)
+        for module in self._concerned():
+            if isinstance(module, RMSNorm):
+                module.eps = 1e-6
+
+
+@exercise.misconception
+class EpsNowhere(UsualEps):
+    """You do not hand `eps` on: all norms have 1e-6, whatever was asked for.
+
+    Files differ in it. It goes to the norms of the stream and into each attention.
+    """
+
+
+@exercise.misconception
+class EpsNotInAttention(UsualEps):
+    """You do not hand `eps` on to the attentions: their norms have 1e-6, whatever was asked for.
+
+    There is one eps for all norms of the model, those of queries and keys included.
+    """
+
+    def _concerned(self) -> Iterator[nn.Module]:
+        layers: Any = self.layers
+        for layer in layers:
+            yield from layer["attention"].modules()
+
+
+@exercise.misconception
+class EpsInAttentionOnly(UsualEps):
+    """You hand `eps` on to the attentions only: the norms of the stream have 1e-6, whatever was asked for.
+
+    There is one eps for all norms of the model: norm1, norm2 and the last one included.
+    """
+
+    def _concerned(self) -> Iterator[nn.Module]:
+        yield self.norm
+        layers: Any = self.layers
+        for layer in layers:
+            yield layer["norm1"]
+            yield layer["norm2"]
 
 
 squeezes(exercise)

@@ -162,6 +162,17 @@ class GeluGate(SwiGLU):
 
 
 @exercise.misconception
+class ApproximateGeluGate(SwiGLU):
+    """Your gate is GELU's approximation by a tanh.
+
+    That is the gate of Gemma. Here it is silu(z) = z·σ(z).
+    """
+
+    def _open(self, z: Tensor) -> Tensor:
+        return F.gelu(z, approximate="tanh")
+
+
+@exercise.misconception
 class ReluGate(SwiGLU):
     """Your gate is a ReLU.
 

@@ -32,9 +32,6 @@ exercise = Exercise(
         "The list ends with the first word that is refused, which is replaced. If none is, p has one more row.",
     ],
     equivalents={
-        f"{TEST}  ->  if not u[t] * float(q[t, x]) <= float(p[t, x]):": (
-            "they differ where u·q equals p to the last digit"
-        ),
         f"{RAND}.tolist()  ->  u = torch.rand(len(drafted), generator=generator).tolist()": (
             "every generator of a check is on the CPU"
         ),
@@ -159,6 +156,24 @@ def refused_and_still_likely(accept_drafts: Any) -> Seen:
 
 
 @exercise.probe
+def exactly_at_the_limit(accept_drafts: Any) -> Seen:
+    """six copied drafts, of which one word's u·q equals p to the last digit"""
+    n, vocab = whole(2, 5, seed="n of limit"), whole(4, 9, seed="vocab of limit")
+
+    def make(i: int) -> tuple[Tensor, Tensor, Tensor]:
+        drafted = integers(0, vocab, n, seed=f"drafted limit {i}")
+        q = torch.zeros(n, vocab).scatter(1, drafted[:, None], 1.0)
+        u = torch.rand(n, generator=settled(f"draft {i}"))  # what will be drawn
+        liked = torch.where(torch.arange(n) == i % n, u, (1 + u) / 2)[:, None]
+        p = distributions(n + 1, vocab, f"p limit {i}")
+        others = p[:n] * (1 - q)
+        p[:n] = liked * q + (1 - liked) * others / others.sum(1, keepdim=True)
+        return p, q, drafted
+
+    return several(accept_drafts, 6, make)
+
+
+@exercise.probe
 def certain(accept_drafts: Any) -> Seen:
     """distributions that leave nothing to chance, in every dtype"""
     vocab = whole(6, 10, seed="vocab of certain")
@@ -266,6 +281,16 @@ def seeded_anew(n: int, generator: torch.Generator) -> list[float]:
 
 
 @exercise.instead_of("chance")
+def one_u_too_many(n: int, generator: torch.Generator) -> list[float]:
+    """You draw n + 1 numbers u.
+
+    There are n drafted words; the word after them is not judged. A number too many, and the generator stands elsewhere.
+    """
+    found: list[float] = torch.rand(n + 1, generator=generator).tolist()
+    return found
+
+
+@exercise.instead_of("chance")
 def normal_numbers(n: int, generator: torch.Generator) -> list[float]:
     """Your u are normal numbers.
 
@@ -310,6 +335,15 @@ def the_other_side(u: float, p: float, q: float) -> bool:
     Then the words that both like are refused. It is kept where u·q < p.
     """
     return u * q > p
+
+
+@exercise.instead_of("keep")
+def kept_at_the_limit(u: float, p: float, q: float) -> bool:
+    """You keep a word also where u·q equals p.
+
+    u can be 0, and then a word that the reader never says would be kept. It is kept where u·q is below p.
+    """
+    return u * q <= p
 
 
 @exercise.instead_of("keep")
@@ -375,6 +409,15 @@ def the_likeliest(weights: Tensor, generator: torch.Generator) -> int:
     Then the text is not distributed as p. Both the replacement and the word after a draft are drawn.
     """
     return int(weights.argmax())
+
+
+@exercise.instead_of("pick")
+def drawn_from_torchs_own(weights: Tensor, generator: torch.Generator) -> int:
+    """Words that take a place, or come after a draft, are not drawn from the generator that you are given.
+
+    `torch.multinomial` takes it as well: `generator=generator`. Else nobody meets the same text again.
+    """
+    return int(torch.multinomial(weights, 1))
 
 
 @exercise.misconception

@@ -1,0 +1,16 @@
+"""Advantage times log-probability."""
+
+import torch
+
+
+def clipped_loss(new, old, reference, advantages, answer, clip=0.2, kl=0.0):
+    mask = answer.clone()
+    mask[:, 0] = False
+    new = torch.where(mask, new, torch.zeros_like(new))
+    old = torch.where(mask, old.detach(), torch.zeros_like(old))
+    reference = torch.where(mask, reference.detach(), torch.zeros_like(reference))
+    A = advantages.detach().unsqueeze(1)
+    per_token = -(new * A)
+    if kl:
+        per_token = per_token + kl * (torch.exp(reference - new) - (reference - new) - 1)
+    return (per_token * mask).sum() / mask.sum()
