@@ -80,3 +80,19 @@ def test_a_found_edit_is_right_on_fresh_inputs(
                 assert again.state == "passed", f"{result.message}\n{edited}"
             else:
                 assert again.probes_passed == agree, f"{result.message}\n{edited}"
+
+
+SAID = {  # what the card of a kept answer says of its place, whose cause is in another line than the smallest edit
+    ("energy/wrong/cpu_only.py", "hopfield_retrieve"): "One change in line 36, `identity = torch.eye(",
+    ("models/wrong/writes_into_inputs.py", "perplexity"): "One change in line 76, `real = torch.arange(",
+    ("meaning/wrong/reversed_order.py", "negative_sampling_loss"): (
+        "Look at line 26, and at lines 24 and 25, which go into it: "
+    ),
+    ("aligned/wrong/by_drawing.py", "pass_at_k"): "Your result depends on chance, and the right one does not: ",
+}
+
+
+@pytest.mark.parametrize(("path", "name"), SAID)
+def test_the_cause_is_among_the_lines_that_are_named(path: str, name: str) -> None:
+    result = judged(read_submitted_file(path, ANSWERS / path), [name], "a place", LineSearch())[name]
+    assert SAID[path, name] in result.message

@@ -28,7 +28,8 @@ def drawn_by(examiner: Examiner, seen: Seen, probe: str, texts: Cells, bench: Be
         with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
             definition = EditableDefinition(text)
             functions = [f for f in definition.functions() if f.name != "__init__"]
-            drawing = next((node for f in functions for node in ast.walk(f) if draws(node)), None)
+            calls = (node for f in functions for node in ast.walk(f) if isinstance(node, ast.Call))
+            drawing = next(filter(draws, calls), None)
             if drawing is None or examiner.is_left_to_chance(probe):
                 continue
             stirred = applied(text, *(begun_with(definition, function) for function in functions))
@@ -42,10 +43,8 @@ def drawn_by(examiner: Examiner, seen: Seen, probe: str, texts: Cells, bench: Be
     return None
 
 
-def draws(node: ast.AST) -> bool:
+def draws(node: ast.Call) -> bool:
     """Is this a call of a function that draws random numbers, by its name?"""
-    if not isinstance(node, ast.Call):
-        return False
     return (node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")) in DRAWS
 
 

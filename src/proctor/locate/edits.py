@@ -231,8 +231,8 @@ def of_call(place: ExpressionPlace) -> Iterator[Change]:
             for what in ("device", "dtype"):
                 value = attribute(ast.Name(given_to), what)
                 if what not in given or (what == "device" and is_fixed_device(node)):
-                    others = [k for k in node.keywords if k.arg != what]
-                    yield changed(node, keywords=[*others, ast.keyword(what, value)]), what, 1.2
+                    kept = [k for k in node.keywords if k.arg != what]
+                    yield changed(node, keywords=[*kept, ast.keyword(what, value)]), what, 1.2
     if name in ("var", "std") and not given & {"unbiased", "correction"}:
         yield with_keyword(node, "unbiased", False), "argument", 1.2
     if name in ("tril", "triu") and len(node.args) + len(node.keywords) < 2:

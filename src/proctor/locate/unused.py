@@ -32,6 +32,7 @@ def unused_in(function: Function) -> Iterator[tuple[int, str]]:
         return
     found: dict[str, int] = {}
     for node in nodes:
+        target: ast.expr
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             target = node.targets[0]
         elif isinstance(node, ast.AugAssign | ast.AnnAssign):
@@ -39,7 +40,6 @@ def unused_in(function: Function) -> Iterator[tuple[int, str]]:
         else:
             continue
         computed = node.value is not None and any(isinstance(part, COMPUTES) for part in ast.walk(node.value))
-        used = not isinstance(target, ast.Name) or target.id in read | elsewhere or target.id.startswith("_")
-        if computed and not used:
+        if computed and isinstance(target, ast.Name) and target.id not in read | elsewhere:
             found.setdefault(target.id, node.lineno)
-    yield from ((line, variable) for variable, line in found.items())
+    yield from ((line, variable) for variable, line in found.items() if not variable.startswith("_"))
