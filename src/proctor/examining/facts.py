@@ -38,8 +38,13 @@ def facts(
         different = (n for n, value in wanted.items() if n in got and value.excess(got[n]) > 1.0)
         first = next(different, None)
         if first is not None and not found:
-            found += about(first, wanted[first], got[first])
+            found += about(set_apart(first), wanted[first], got[first])
     return tuple(found[:MOST])
+
+
+def set_apart(label: str) -> str:
+    """A label that can stand in a sentence: one with a comma in it would not end where it ends."""
+    return f"“{label}”" if "," in label else label
 
 
 def missing_parameters(

@@ -83,6 +83,11 @@ def test_facts(expected: Tensor, seen: Tensor, said: list[str]) -> None:
         assert found == ()
 
 
+def test_a_label_with_a_comma_is_set_apart() -> None:
+    name = "x, shape (3, 4)"
+    assert facts(known(**{name: X}), known(**{name: -X}), "probe") == (f"Every entry of “{name}” has the wrong sign.",)
+
+
 def test_one_tensor_instead_of_three_values() -> None:
     wanted = {name: torch.zeros(3, 4) for name in "pmv"}
     seen = dict(zip("pmv", torch.ones(3, 4), strict=True))
