@@ -260,6 +260,14 @@ def patterns(label: str) -> Iterator[tuple[str, Fact]]:
         reordered_hold,
     )
     yield (
+        rf"{label} has (?P<has>\w+) dimensions?, and (?P<asked>\w+) (?:is|are) asked for\.",
+        lambda f, a, b: {"no": "0"}.get(f["has"], f["has"]) == str(a.dim()) and f["asked"] in (str(b.dim()), "none"),
+    )
+    yield (
+        rf"Every entry of {label} is (?P<by>\S+), and they should differ\.",
+        lambda f, a, b: bool((a == a.flatten()[0]).all()) and not bool((b == b.flatten()[0]).all()),
+    )
+    yield (
         rf"Here your {label} and the right one add up to the same number everywhere, (?P<by>.+)\.",
         lambda f, a, b: near(float(f["by"]) - a, b),
     )

@@ -17,7 +17,7 @@ from proctor.examining import labels
 from proctor.examining.batches import extra_dimensions, works_only_for
 from proctor.examining.compare import ComparableObservation
 from proctor.examining.exercise import Exercise, Misconception, Probe
-from proctor.examining.facts import Decisive, facts
+from proctor.examining.facts import Constant, Decisive, facts
 from proctor.examining.options import noting_options, told_by_an_option
 from proctor.examining.result import Explanation, Result
 from proctor.forbid.replace import Blocker
@@ -184,7 +184,8 @@ class Examiner:
         if (otherwise := self._other_return(seen)) is not None:
             # what came of unpacking the wrong kind of thing says nothing
             return replace(result, explanations=(otherwise, *decisive), situation="", evidence=(), help="explained")
-        if (alike := self._resembled(known, agrees, again)) is not None:
+        informed = not any(isinstance(fact, Constant) for fact in told)
+        if informed and (alike := self._resembled(known, agrees, again)) is not None:
             return self._with_likeness(result, alike, known, agrees)
         instead = {str(fact) for fact in told if isinstance(fact, Decisive)}
         result = replace(result, evidence=tuple(line for line in result.evidence if line not in instead))

@@ -23,6 +23,10 @@ class Decisive(str):
     """A fact that says what is wrong with a result, and not only how far it is off."""
 
 
+class Constant(Decisive):
+    """The fact that a result carries no information: to be like a mistake somewhere says nothing then."""
+
+
 def facts(
     expected: Mapping[str, ComparableObservation], seen: Mapping[str, ComparableObservation], probe: str
 ) -> tuple[str, ...]:
@@ -90,6 +94,8 @@ def about(name: str, wanted: ComparableTensor, got: ComparableTensor) -> Iterato
         return
     if not wanted.floating:
         yield from members(name, mine, theirs)
+        if mine.shape == theirs.shape:
+            yield from constant(name, mine, theirs)
         return
     if not got.all_finite and wanted.all_finite:
         bad = int((~np.isfinite(mine)).sum())
@@ -98,13 +104,30 @@ def about(name: str, wanted: ComparableTensor, got: ComparableTensor) -> Iterato
     if not (got.all_finite and wanted.all_finite):
         return
     yield from rearranged(name, wanted, got)
+    yield from dimensions(name, mine, theirs)
     if mine.shape != theirs.shape:
         return
+    yield from constant(name, mine, theirs)
     yield from scaled(name, wanted, mine, theirs)
     yield from function_of(name, mine, theirs)
     yield from added_up(name, wanted, mine, theirs)
     yield from sums(name, wanted, mine, theirs)
     yield from where(name, wanted, got)
+
+
+def dimensions(name: str, mine: Array, theirs: Array) -> Iterator[str]:
+    """The fact that a result has too many dimensions, or too few, where its numbers are not merely arranged so."""
+    if mine.ndim != theirs.ndim and mine.size != theirs.size:
+        asked = f"{theirs.ndim or 'none'} {'is' if theirs.ndim < 2 else 'are'} asked for"
+        yield Decisive(f"{name} has {mine.ndim or 'no'} dimension{'' if mine.ndim == 1 else 's'}, and {asked}.")
+
+
+def constant(name: str, mine: Array, theirs: Array) -> Iterator[str]:
+    """The fact that a result is one number everywhere where the right one varies."""
+    if mine.size > 2 and (mine == mine.flat[0]).all() and not (theirs == theirs.flat[0]).all():
+        one = mine.flat[0]
+        said = str(bool(one)) if mine.dtype == bool else f"{one:.3g}"
+        yield Constant(f"Every entry of {name} is {said}, and they should differ.")
 
 
 def agrees_with(wanted: ComparableTensor, mine: Array) -> bool:

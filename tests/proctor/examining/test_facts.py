@@ -37,6 +37,11 @@ def known(**values: Tensor) -> dict[str, ComparableObservation]:
         (X[:, :1], X[[0, 2, 1], :1], []),  # one entry each: an accident, as far as one knows
         (X, 2.5 - X, ["Here your x and the right one add up to the same number everywhere, 2.5."]),
         (X, X.reshape(4, 3), ["The numbers of x are right, in another shape."]),
+        (X, X * 0 + 0.5, ["Every entry of x is 0.5, and they should differ."]),
+        (PAIRS, PAIRS * 0, ["Every entry of x is 0, and they should differ."]),
+        (ODD, ~(ODD & ~ODD), ["Every entry of x is True, and they should differ."]),
+        (X, X.diag_embed(), ["x has 3 dimensions, and 2 are asked for."]),
+        (X, X.sum(), ["x has no dimensions, and 2 are asked for."]),
         (X, X / 0, ["12 of the 12 entries of x are NaN or infinite."]),
         (
             X,
