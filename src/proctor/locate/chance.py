@@ -1,9 +1,10 @@
 """Does a wrong result depend on chance where the right one does not? The answer runs once more after other random
-numbers were drawn."""
+numbers were drawn, or with other seeds."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from contextlib import suppress
 
 from proctor.examining.compare import ComparableObservation
@@ -17,6 +18,7 @@ DRAWS = {
     "uniform_", "normal", "normal_", "bernoulli", "bernoulli_", "multinomial", "exponential_", "random_", "gauss",
     "choice", "choices", "sample", "shuffle", "permutation", "standard_normal", "dropout",
 }  # fmt: skip
+SEEDS = {"manual_seed", "seed", "Random", "RandomState", "default_rng"}
 OTHER_NUMBERS = "__import__('random').random(); __import__('torch').rand(1)"
 OF_NUMPY = "; __import__('numpy').random.rand()"
 
@@ -32,7 +34,8 @@ def drawn_by(examiner: Examiner, seen: Seen, probe: str, texts: Cells, bench: Be
             drawing = next(filter(draws, calls), None)
             if drawing is None or examiner.is_left_to_chance(probe):
                 continue
-            stirred = applied(text, *(begun_with(definition, function) for function in functions))
+            others = [begun_with(definition, function) for function in functions]
+            stirred = applied(text, *others, *seeded_otherwise(definition))
             plain, other = bench.run([{}, {label: stirred}], [probe])
             if probe not in plain or probe not in other or plain[probe].values is None or other[probe].values is None:
                 continue
@@ -45,7 +48,20 @@ def drawn_by(examiner: Examiner, seen: Seen, probe: str, texts: Cells, bench: Be
 
 def draws(node: ast.Call) -> bool:
     """Is this a call of a function that draws random numbers, by its name?"""
-    return (node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")) in DRAWS
+    return name_of(node) in DRAWS
+
+
+def name_of(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+
+
+def seeded_otherwise(definition: EditableDefinition) -> Iterator[Edit]:
+    """The edits by which an answer that seeds its numbers itself takes other seeds."""
+    for call in ast.walk(definition.tree):
+        if isinstance(call, ast.Call) and name_of(call) in SEEDS:
+            for seed in call.args:
+                if isinstance(seed, ast.Constant) and type(seed.value) is int:
+                    yield definition.exchange(seed, str(seed.value + 1), "chance", 0.0)
 
 
 def begun_with(definition: EditableDefinition, function: Function) -> Edit:
