@@ -98,7 +98,7 @@ REFUSED = {
     "a picture": (b"\x89PNG\r\n\x1a\n" + bytes(100), "no file of safetensors' format"),
     "cut in the header": (RIGHT[:60], "It was cut off: it ends within its header."),
     "cut in a tensor": (RIGHT[:-4], "It was cut off: it ends before its last tensor does."),
-    "more behind": (RIGHT + b"more", "There are 4 bytes behind the last tensor that belong to none."),
+    "more behind": (RIGHT + b"more", "There are 4 bytes after the last tensor that belong to none."),
     "too large": (RIGHT + bytes(LARGEST + 2**20), "It has 5.0 MB; at most 4 MB are read."),
     "a header without end": (struct.pack("<Q", 2**63) + bytes(100), "more than 64 kB"),
     "a long header": (packed(b" " * (LONGEST_HEADER + 1)), "more than 64 kB"),
