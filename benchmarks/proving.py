@@ -192,6 +192,11 @@ def evidence_holds(claim: str, examiner: Examiner, probe: str, seen: Mapping[str
     spoken = examiner.spoken(probe)
     yours = {spoken(label): tensor for label, tensor in (mine.values or {}).items()}
     ours = {spoken(label): tensor for label, tensor in (right.observation.values or {}).items()}
+    if found := re.fullmatch(r"([\w, ]+) (?:is|are) right; ([\w, ]+) (?:is|are) not\.", claim):
+        right_ones, wrong_ones = (re.split(r", | and ", names) for names in found.groups())
+        return all(close(yours[n], ours[n]) for n in right_ones) and not any(
+            close(yours[n], ours[n]) for n in wrong_ones
+        )
     for label in sorted(ours.keys() | yours.keys(), key=len, reverse=True):
         if label in ours and label in yours:
             named = patterns(re.escape(label)), patterns(re.escape(f"“{label}”"))

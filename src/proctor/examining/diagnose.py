@@ -17,7 +17,7 @@ from proctor.examining import labels
 from proctor.examining.batches import extra_dimensions, works_only_for
 from proctor.examining.compare import ComparableObservation
 from proctor.examining.exercise import Exercise, Misconception, Probe
-from proctor.examining.facts import Constant, Decisive, facts
+from proctor.examining.facts import Constant, Decisive, facts, right_parts
 from proctor.examining.options import noting_options, told_by_an_option
 from proctor.examining.result import Explanation, Result
 from proctor.forbid.replace import Blocker
@@ -193,6 +193,9 @@ class Examiner:
             return replace(result, explanations=(*batch, *decisive), help="explained")
         if 0 < share < 1 and (sentence := told_by_an_option(self._options, agrees)):
             return replace(result, explanations=(Explanation(sentence),), help="explained")
+        some = right_parts(self.in_words(self.expected)[first.name], self.in_words(known)[first.name])
+        if some:
+            return replace(result, explanations=(Explanation(some),), help="explained")
         return replace(result, explanations=(UNRECOGNISED,), help="shown")
 
     def _only_some_batches(self, agrees: Mapping[str, bool]) -> tuple[Explanation, ...]:

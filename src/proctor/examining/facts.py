@@ -14,6 +14,7 @@ import numpy as np
 from proctor.examining.compare import Array, ComparableObservation, ComparableTensor
 
 MOST = 2  # facts on one card: more would hide the one that helps
+MOST_RESULTS = 4  # that are told apart by which are right
 MOST_SLICES = 64  # that are compared with each other
 MOST_POSITIONS = 8  # that are listed
 GRADIENT_OF = "gradient of "
@@ -49,6 +50,24 @@ def facts(
 def set_apart(label: str) -> str:
     """A label that can stand in a sentence: one with a comma in it would not end where it ends."""
     return f"“{label}”" if "," in label else label
+
+
+def right_parts(wanted: ComparableObservation, got: ComparableObservation) -> str:
+    """Which of several results are right, and which are not; empty where that says nothing."""
+    if not wanted.values or not got.values or wanted.values.keys() != got.values.keys():
+        return ""
+    names = [name for name, value in wanted.values.items() if " " not in name and value.array.dtype != bool]
+    wrong = [name for name in names if wanted.values[name].excess(got.values[name]) > 1.0]
+    right = [name for name in names if name not in wrong]
+    if not right or not wrong or len(names) < len(wanted.values) or len(names) > MOST_RESULTS:
+        return ""
+    are = ["is" if len(some) == 1 else "are" for some in (right, wrong)]
+    return f"{listed(right)} {are[0]} right; {listed(wrong)} {are[1]} not."
+
+
+def listed(names: list[str]) -> str:
+    """a, b and c."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def missing_parameters(

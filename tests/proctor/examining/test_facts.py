@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from proctor.examining.compare import ComparableObservation
-from proctor.examining.facts import facts
+from proctor.examining.facts import facts, right_parts
 from proctor.inside.observe import Observation
 
 X = torch.arange(1.0, 13.0).reshape(3, 4).log1p()
@@ -91,6 +91,18 @@ def test_facts(expected: Tensor, seen: Tensor, said: list[str]) -> None:
 def test_a_label_with_a_comma_is_set_apart() -> None:
     name = "x, shape (3, 4)"
     assert facts(known(**{name: X}), known(**{name: -X}), "probe") == (f"Every entry of “{name}” has the wrong sign.",)
+
+
+def test_which_of_several_results_are_right() -> None:
+    def said(**seen: Tensor) -> str:
+        return right_parts(known(a=X, b=2 * X, c=-X)["probe"], known(**seen)["probe"])
+
+    assert said(a=X, b=X, c=-X) == "a and c are right; b is not."
+    assert said(a=X, b=X, c=X) == "a is right; b and c are not."
+    assert said(a=X, b=2 * X, c=X[:2]) == "a and b are right; c is not."
+    assert said(a=-X, b=X, c=X) == ""
+    assert said(a=X, b=X) == ""
+    assert right_parts(known(a=X, ok=ODD.any())["probe"], known(a=-X, ok=ODD.any())["probe"]) == ""
 
 
 def test_one_tensor_instead_of_three_values() -> None:
