@@ -50,6 +50,9 @@ On 2026-11-19 150 cards of both halves, drawn at random, were read one by one ag
 mistake 73 are true and 1 is doubtful, of 42 that explain 39 and 3, of 28 that show a line 27 and 1, of 6 that show
 numbers 6 and 0; none is false. What was doubtful is mended since: a label of one word that read as a sentence, a label
 with a comma in one, and three lines that were right while the fault was in a line before.
+
+Of 160 answers of the held-back half that nobody had looked at, 95.6 % were named, explained or located then, and 1.3 %
+resembled a mistake. Two kinds of facts and one name that the other seven asked for make that 97.5 %.
 """
 
 

@@ -113,6 +113,7 @@ def about(name: str, wanted: ComparableTensor, got: ComparableTensor) -> Iterato
         return
     if not wanted.floating:
         yield from members(name, mine, theirs)
+        yield from dimensions(name, mine, theirs)
         if mine.shape == theirs.shape:
             yield from constant(name, mine, theirs)
         return

@@ -41,6 +41,7 @@ def known(**values: Tensor) -> dict[str, ComparableObservation]:
         (PAIRS, PAIRS * 0, ["Every entry of x is 0, and they should differ."]),
         (ODD, ~(ODD & ~ODD), ["Every entry of x is True, and they should differ."]),
         (X, X.diag_embed(), ["x has 3 dimensions, and 2 are asked for."]),
+        (PAIRS[0], PAIRS.sum(), ["x has no dimensions, and 1 is asked for."]),
         (X, X.sum(), ["x has no dimensions, and 2 are asked for."]),
         (X, X / 0, ["12 of the 12 entries of x are NaN or infinite."]),
         (
