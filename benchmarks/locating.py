@@ -44,7 +44,15 @@ Of the wrong answers in `answers/`, how many are told which mistake they make (*
 which property they lack or what is wrong with their result (*explained*), in which line they go wrong (*located*), or
 see numbers and facts alone (*shown*); with the search of `proctor.locate` and without it, where a line is known of code
 that stopped. A file's answers are all in one half, by a hash of its path. The half that was held back is no longer
-quite untouched: 300 of its cards were read against their code, and twelve of its mistakes got a name since.
+quite untouched: 370 of its cards were read against their code, and sixteen of its mistakes got a name since.
+
+On 2026-11-19 150 cards of both halves, drawn at random, were read one by one against the code. Of 74 that name a
+mistake 73 are true and 1 is doubtful, of 42 that explain 39 and 3, of 28 that show a line 27 and 1, of 6 that show
+numbers 6 and 0; none is false. What was doubtful is mended since: a label of one word that read as a sentence, a label
+with a comma in one, and three lines that were right while the fault was in a line before.
+
+Of 160 answers of the held-back half that nobody had looked at, 95.6 % were named, explained or located then, and 1.3 %
+resembled a mistake. Two kinds of facts and one name that the other seven asked for make that 97.5 %.
 """
 
 

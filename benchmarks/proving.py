@@ -9,8 +9,10 @@ line. A sentence for which there is no program here does not count as proved.
 from __future__ import annotations
 
 import re
+import symtable
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ from torch import Tensor
 
 from proctor import Examiner, Result
 from proctor.inside.inputs import Replay, drawing
-from proctor.inside.observe import Observation, fresh_state, observe
+from proctor.inside.observe import A_RETURN_MISSING, Observation, fresh_state, observe
 from proctor.locate import where
 from proctor.marking.answers import Answers
 from proctor.marking.extraction import extract
@@ -92,14 +94,45 @@ def proof(path: Path, name: str, examiner: Examiner, other: Examiner) -> tuple[R
     elif result.resembles:
         found.note("the likeness", again.resembles == result.resembles)
     elif result.help in ("explained", "located"):
-        told_again = [e.sentence for e in again.explanations]
-        found.note(
-            "the reason", all(e.sentence in told_again for e in result.explanations) and again.line == result.line
-        )
+        told_again = {without_numbers(e.sentence) for e in again.explanations}
+        for e in result.explanations:
+            computed = seen[result.probe].values is not None if result.probe in seen else False
+            holds = evidence_holds(e.sentence, examiner, result.probe, seen) if computed else None
+            found.note("the reason", without_numbers(e.sentence) in told_again if holds is None else holds)
+        found.note("the line", again.line == result.line)
     for claim in (*result.evidence, *(e.sentence for e in result.explanations if result.help == "shown")):
         if claim not in (e.sentence for e in result.explanations) or result.help == "shown":
             found.note(claim, evidence_holds(claim, examiner, result.probe, seen))
+    for remark in result.remarks:
+        found.note(remark, remark_holds(remark, text))
     return result, found
+
+
+def without_numbers(sentence: str) -> str:
+    """A sentence whose numbers and shapes may be others on other inputs."""
+    return re.sub(r"\d+(\.\d+)?(e-?\d+)?", "#", sentence)
+
+
+def remark_holds(remark: str, text: str) -> bool | None:
+    """Is a variable that is remarked on read by nothing, in some function of the text? By Python's own table of
+    symbols."""
+    found = re.fullmatch(r"Nothing reads `(\w+)`, which line \d+ computes\.", remark)
+    return None if found is None else any(is_unread(table, found[1]) for table in tables(text))
+
+
+def tables(text: str) -> list[symtable.SymbolTable]:
+    waiting, found = [symtable.symtable(text, "an answer", "exec")], list[symtable.SymbolTable]()
+    while waiting:
+        found.append(waiting.pop())
+        waiting += found[-1].get_children()
+    return found
+
+
+def is_unread(table: symtable.SymbolTable, name: str) -> bool:
+    if table.get_type() != "function" or name not in table.get_identifiers():
+        return False
+    symbol = table.lookup(name)
+    return symbol.is_assigned() and not symbol.is_referenced()
 
 
 def same_as_mistake(examiner: Examiner, names: tuple[str, ...], seen: Mapping[str, Observation]) -> bool:
@@ -154,13 +187,20 @@ def evidence_holds(claim: str, examiner: Examiner, probe: str, seen: Mapping[str
     if mine is None or right is None:
         return None
     if mine.raised is not None:
-        return claim in (str(mine.raised), mine.raised.message)
+        said = str(mine.raised), mine.raised.message
+        return claim in {text.removesuffix(A_RETURN_MISSING) + end for text in said for end in ("", A_RETURN_MISSING)}
     spoken = examiner.spoken(probe)
     yours = {spoken(label): tensor for label, tensor in (mine.values or {}).items()}
     ours = {spoken(label): tensor for label, tensor in (right.observation.values or {}).items()}
+    if found := re.fullmatch(r"([\w, ]+) (?:is|are) right; ([\w, ]+) (?:is|are) not\.", claim):
+        right_ones, wrong_ones = (re.split(r", | and ", names) for names in found.groups())
+        return all(close(yours[n], ours[n]) for n in right_ones) and not any(
+            close(yours[n], ours[n]) for n in wrong_ones
+        )
     for label in sorted(ours.keys() | yours.keys(), key=len, reverse=True):
         if label in ours and label in yours:
-            for pattern, holds in patterns(re.escape(label)):
+            named = patterns(re.escape(label)), patterns(re.escape(f"“{label}”"))
+            for pattern, holds in chain.from_iterable(named):
                 if found := re.fullmatch(pattern, claim):
                     return holds(found, yours[label], ours[label])
         elif claim in (f"{label} is missing.", f"{label.removesuffix(' after the call')} is gone after your call."):
@@ -223,6 +263,14 @@ def patterns(label: str) -> Iterator[tuple[str, Fact]]:
         rf"{label} has the right slices along dimension (?P<a>\d+), in another order: "
         r"yours at (?P<i>\d+) is expected at (?P<j>\d+)\.",
         reordered_hold,
+    )
+    yield (
+        rf"{label} has (?P<has>\w+) dimensions?, and (?P<asked>\w+) (?:is|are) asked for\.",
+        lambda f, a, b: {"no": "0"}.get(f["has"], f["has"]) == str(a.dim()) and f["asked"] in (str(b.dim()), "none"),
+    )
+    yield (
+        rf"Every entry of {label} is (?P<by>\S+), and they should differ\.",
+        lambda f, a, b: bool((a == a.flatten()[0]).all()) and not bool((b == b.flatten()[0]).all()),
     )
     yield (
         rf"Here your {label} and the right one add up to the same number everywhere, (?P<by>.+)\.",

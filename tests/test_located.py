@@ -80,3 +80,24 @@ def test_a_found_edit_is_right_on_fresh_inputs(
                 assert again.state == "passed", f"{result.message}\n{edited}"
             else:
                 assert again.probes_passed == agree, f"{result.message}\n{edited}"
+
+
+SAID = {  # what the cards of some kept answers say, that once blamed another line, or named no cause
+    ("energy/wrong/cpu_only.py", "hopfield_retrieve"): "One change in line 36, `identity = torch.eye(",
+    ("models/wrong/writes_into_inputs.py", "perplexity"): "One change in line 76, `real = torch.arange(",
+    ("positions/wrong/zeros.py", "piece_kinds"): "\nEvery entry of kinds is 0, and they should differ.\n",
+    ("theory/wrong/other_shapes.py", "offset_head"): "\nw_q has 3 dimensions, and 2 are asked for.\n",
+    ("meaning/wrong/reversed_order.py", "negative_sampling_loss"): (
+        "Look at line 26, and at lines 24 and 25, which go into it: "
+    ),
+    (
+        "scaling/wrong/drawn_instead_of_derived.py",
+        "score_variance",
+    ): "Your result depends on chance, and the right one does not: ",
+}
+
+
+@pytest.mark.parametrize(("path", "name"), SAID)
+def test_the_cause_is_named(path: str, name: str) -> None:
+    result = judged(read_submitted_file(path, ANSWERS / path), [name], "a place", LineSearch())[name]
+    assert SAID[path, name] in result.message

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -16,7 +17,7 @@ from proctor.examining import labels
 from proctor.examining.batches import extra_dimensions, works_only_for
 from proctor.examining.compare import ComparableObservation
 from proctor.examining.exercise import Exercise, Misconception, Probe
-from proctor.examining.facts import Decisive, facts
+from proctor.examining.facts import Constant, Decisive, facts, right_parts
 from proctor.examining.options import noting_options, told_by_an_option
 from proctor.examining.result import Explanation, Result
 from proctor.forbid.replace import Blocker
@@ -163,7 +164,7 @@ class Examiner:
         if mistakes:
             result = replace(result, **self._shown_by(mistakes, first, known, agrees))
             names = tuple(m.name for m in mistakes)
-            said = tuple(m.explanation for m in mistakes) + self._further_exception(known, mistakes)
+            said = (*without_doubles(m.explanation for m in mistakes), *self._further_exception(known, mistakes))
             return replace(result, misconceptions=names, explanations=said, help="named")
         observation = seen.get(first.name)
         if share == 1 and observation is not None:
@@ -183,7 +184,8 @@ class Examiner:
         if (otherwise := self._other_return(seen)) is not None:
             # what came of unpacking the wrong kind of thing says nothing
             return replace(result, explanations=(otherwise, *decisive), situation="", evidence=(), help="explained")
-        if (alike := self._resembled(known, agrees, again)) is not None:
+        informed = not any(isinstance(fact, Constant) for fact in told)
+        if informed and (alike := self._resembled(known, agrees, again)) is not None:
             return self._with_likeness(result, alike, known, agrees)
         instead = {str(fact) for fact in told if isinstance(fact, Decisive)}
         result = replace(result, evidence=tuple(line for line in result.evidence if line not in instead))
@@ -191,6 +193,9 @@ class Examiner:
             return replace(result, explanations=(*batch, *decisive), help="explained")
         if 0 < share < 1 and (sentence := told_by_an_option(self._options, agrees)):
             return replace(result, explanations=(Explanation(sentence),), help="explained")
+        some = right_parts(self.in_words(self.expected)[first.name], self.in_words(known)[first.name])
+        if some:
+            return replace(result, explanations=(Explanation(some),), help="explained")
         return replace(result, explanations=(UNRECOGNISED,), help="shown")
 
     def _only_some_batches(self, agrees: Mapping[str, bool]) -> tuple[Explanation, ...]:
@@ -232,6 +237,14 @@ class Examiner:
         if not numbers or inspect.isclass(self.exercise.reference):
             return True
         return any(self._differs(call, parameter, other) for call in numbers[:3] for other in others(call[parameter]))
+
+    def is_left_to_chance(self, probe: str) -> bool:
+        """Does the reference give something else under a check after other random numbers were drawn?"""
+        with drawing(Replay(self.draws)), fresh_state():
+            random.random()
+            torch.rand(1)
+            after = observe(self.exercise.probes[probe].function, self.exercise.reference)
+        return not self.expected[probe].same(ComparableObservation(after))
 
     def _differs(self, call: Mapping[str, Any], parameter: str, other: Any) -> bool:
         before, after = (
@@ -643,6 +656,14 @@ def exception_explanation(raised: Raised) -> Explanation:
     """The explanation of an exception of student code, with its line."""
     where = f" at {raised.where}" if raised.where else ""
     return Explanation(f"Your code raised {raised.kind}{where}.", in_plain_words(raised.message))
+
+
+def without_doubles(explanations: Iterable[Explanation]) -> Iterator[Explanation]:
+    """Explanations of several mistakes; a reason that two of them share is given once."""
+    given: set[str] = set()
+    for one in explanations:
+        yield replace(one, reason="") if one.reason in given else one
+        given.add(one.reason)
 
 
 CALLED = re.compile(r"(?:[\w.]*\.)?(\w+)\(\) (got an unexpected keyword argument '(\w+)'|.*positional argument)")

@@ -14,6 +14,7 @@ import numpy as np
 from proctor.examining.compare import Array, ComparableObservation, ComparableTensor
 
 MOST = 2  # facts on one card: more would hide the one that helps
+MOST_RESULTS = 4  # that are told apart by which are right
 MOST_SLICES = 64  # that are compared with each other
 MOST_POSITIONS = 8  # that are listed
 GRADIENT_OF = "gradient of "
@@ -21,6 +22,10 @@ GRADIENT_OF = "gradient of "
 
 class Decisive(str):
     """A fact that says what is wrong with a result, and not only how far it is off."""
+
+
+class Constant(Decisive):
+    """The fact that a result carries no information: to be like a mistake somewhere says nothing then."""
 
 
 def facts(
@@ -38,8 +43,31 @@ def facts(
         different = (n for n, value in wanted.items() if n in got and value.excess(got[n]) > 1.0)
         first = next(different, None)
         if first is not None and not found:
-            found += about(first, wanted[first], got[first])
+            found += about(set_apart(first), wanted[first], got[first])
     return tuple(found[:MOST])
+
+
+def set_apart(label: str) -> str:
+    """A label that can stand in a sentence: one with a comma in it would not end where it ends."""
+    return f"“{label}”" if "," in label else label
+
+
+def right_parts(wanted: ComparableObservation, got: ComparableObservation) -> str:
+    """Which of several results are right, and which are not; empty where that says nothing."""
+    if not wanted.values or not got.values or wanted.values.keys() != got.values.keys():
+        return ""
+    names = [name for name, value in wanted.values.items() if " " not in name and value.array.dtype != bool]
+    wrong = [name for name in names if wanted.values[name].excess(got.values[name]) > 1.0]
+    right = [name for name in names if name not in wrong]
+    if not right or not wrong or len(names) < len(wanted.values) or len(names) > MOST_RESULTS:
+        return ""
+    are = ["is" if len(some) == 1 else "are" for some in (right, wrong)]
+    return f"{listed(right)} {are[0]} right; {listed(wrong)} {are[1]} not."
+
+
+def listed(names: list[str]) -> str:
+    """a, b and c."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def missing_parameters(
@@ -85,6 +113,9 @@ def about(name: str, wanted: ComparableTensor, got: ComparableTensor) -> Iterato
         return
     if not wanted.floating:
         yield from members(name, mine, theirs)
+        yield from dimensions(name, mine, theirs)
+        if mine.shape == theirs.shape:
+            yield from constant(name, mine, theirs)
         return
     if not got.all_finite and wanted.all_finite:
         bad = int((~np.isfinite(mine)).sum())
@@ -93,13 +124,30 @@ def about(name: str, wanted: ComparableTensor, got: ComparableTensor) -> Iterato
     if not (got.all_finite and wanted.all_finite):
         return
     yield from rearranged(name, wanted, got)
+    yield from dimensions(name, mine, theirs)
     if mine.shape != theirs.shape:
         return
+    yield from constant(name, mine, theirs)
     yield from scaled(name, wanted, mine, theirs)
     yield from function_of(name, mine, theirs)
     yield from added_up(name, wanted, mine, theirs)
     yield from sums(name, wanted, mine, theirs)
     yield from where(name, wanted, got)
+
+
+def dimensions(name: str, mine: Array, theirs: Array) -> Iterator[str]:
+    """The fact that a result has too many dimensions, or too few, where its numbers are not merely arranged so."""
+    if mine.ndim != theirs.ndim and mine.size != theirs.size:
+        asked = f"{theirs.ndim or 'none'} {'is' if theirs.ndim < 2 else 'are'} asked for"
+        yield Decisive(f"{name} has {mine.ndim or 'no'} dimension{'' if mine.ndim == 1 else 's'}, and {asked}.")
+
+
+def constant(name: str, mine: Array, theirs: Array) -> Iterator[str]:
+    """The fact that a result is one number everywhere where the right one varies."""
+    if mine.size > 2 and (mine == mine.flat[0]).all() and not (theirs == theirs.flat[0]).all():
+        one = mine.flat[0]
+        said = str(bool(one)) if mine.dtype == bool else f"{one:.3g}"
+        yield Constant(f"Every entry of {name} is {said}, and they should differ.")
 
 
 def agrees_with(wanted: ComparableTensor, mine: Array) -> bool:

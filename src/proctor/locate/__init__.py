@@ -6,6 +6,8 @@ Two searches, both used only where nothing was recognised:
 - *by trace* (`trace`): the values of the student's own expressions against those of right solutions on the same input.
   The first that no right solution has is where to look.
 
+Before these come what the text alone tells (`unread`, `unused`), and whether the result depends on chance (`chance`).
+
 What is found becomes a line, and words about what kind of thing to look at (`words`). The repaired code is never shown.
 Student text is parsed and edited here, and never run: that is the runner's business (`proctor.inside.running`).
 """

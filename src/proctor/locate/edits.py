@@ -119,6 +119,16 @@ def of_number(place: ExpressionPlace, value: float) -> Iterator[Change]:
             yield constant(n), "constant", (1.7 if n in (0, 1) else 1.2) + 0.1 * i
 
 
+def is_fixed_device(call: ast.Call) -> bool:
+    """Is the device of a new tensor written down, as in `device="cpu"`?"""
+    given = next((keyword.value for keyword in call.keywords if keyword.arg == "device"), None)
+    return isinstance(given, ast.Constant) or (isinstance(given, ast.Call) and all(map(is_text, given.args)))
+
+
+def is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
 def as_power(node: ast.BinOp) -> ast.BinOp:
     """`4 * d ^ 2`, as others write a power, and as it is meant."""
     if isinstance(node.left, ast.BinOp):
@@ -220,8 +230,9 @@ def of_call(place: ExpressionPlace) -> Iterator[Change]:
         for given_to in parameters(place.function)[:2]:
             for what in ("device", "dtype"):
                 value = attribute(ast.Name(given_to), what)
-                if what not in given:
-                    yield changed(node, keywords=[*node.keywords, ast.keyword(what, value)]), what, 1.2
+                if what not in given or (what == "device" and is_fixed_device(node)):
+                    kept = [k for k in node.keywords if k.arg != what]
+                    yield changed(node, keywords=[*kept, ast.keyword(what, value)]), what, 1.2
     if name in ("var", "std") and not given & {"unbiased", "correction"}:
         yield with_keyword(node, "unbiased", False), "argument", 1.2
     if name in ("tril", "triu") and len(node.args) + len(node.keywords) < 2:

@@ -34,6 +34,7 @@ from proctor.locate.trace import (
 MOST_SPOTS = 16  # places that are tried
 MOST_FITTING = 24  # right values that are tried in one place
 MOST_RUNS = 300  # of one answer
+MOST_LINES = 3  # that are named beside the one of a place
 CONFIRMED = 4  # of those that set one check right, how many are tried on all
 
 Values = Sequence[Tensor | None]  # what is put in a place, each time that it is evaluated
@@ -87,6 +88,8 @@ class Proof:
         entries: how many of the wrong entries of the first check become right, and no right one wrong, where no check
             passes; and how many are wrong.
         complete: the value there is the right result already, and something more is done with it.
+        before: the other lines of its cell whose values go into it and are in no right solution; empty where the cell
+            is not the only one, or where they are more than one would look at.
     """
 
     spot: Spot
@@ -96,6 +99,7 @@ class Proof:
     known: bool
     entries: tuple[int, int] = (0, 0)
     complete: bool = False
+    before: tuple[int, ...] = ()
 
 
 def proof(
@@ -137,15 +141,26 @@ def proof(
                 if better > (part.entries[0] if part is not None else 0) and 5 * better >= wrong:
                     again = righted_again(examiner, way, number, watched, first, bench, right)
                     if again:
-                        known = flow.comes_from_known(at)
-                        part = Proof(flow.spots[at], 0, 0, len(failing), known, (better, wrong))
+                        known, before = flow.comes_from_known(at), lines_before(flow, at)
+                        part = Proof(flow.spots[at], 0, 0, len(failing), known, (better, wrong), before=before)
                 continue
             mends, tried = confirmed(examiner, way, number, watched, failing, bench, right)
             if mends and (best is None or mends > best.mends):
-                best = Proof(flow.spots[at], mends, tried, len(failing), flow.comes_from_known(at))
+                known, before = flow.comes_from_known(at), lines_before(flow, at)
+                best = Proof(flow.spots[at], mends, tried, len(failing), known, before=before)
             if mends == len(failing):
                 return best
     return best or complete_before(flow, failing) or part or at_the_result(flow, failing)
+
+
+def lines_before(flow: Flow, at: int) -> tuple[int, ...]:
+    """The other lines whose unknown values go into a place, if they are few and of its own cell."""
+    there = flow.spots[at]
+    suspects = [flow.spots[i] for i in flow.comes_from(at) if not flow.is_known(i)]
+    if any(spot.label != there.label for spot in suspects):
+        return ()
+    lines = sorted({spot.line for spot in suspects} - {there.line})
+    return tuple(lines) if len(lines) <= MOST_LINES else ()
 
 
 def righted(examiner: Examiner, before: Seen, after: Seen, probe: str) -> tuple[int, int]:

@@ -26,6 +26,7 @@ BATCH = 60  # candidates that are run together at first
 MOST_BETTER = 12  # edits of which it is asked whether all values are right with them
 MOST_CELLS = 12  # that are edited: the answer, and what it uses
 MOST_WRITTEN = 1_000_000  # characters of all edits of an answer: five times what a long honest one has
+OF_PORTABILITY = {"device", "dtype"}  # kinds of edits that say where or in which precision code would run
 SEEDS = 4  # edits that set some probes right, to which a second one is looked for
 Text = str
 Cells = Mapping[str, Text]  # label -> text
@@ -173,6 +174,8 @@ def repair(
         return None
     scope = scope_of(examiner, seen)
     singles = candidates(texts, solutions, spot, names)
+    if examiner.exercise.probes[failing].portability:  # to leave the tensor out would do as well, and say less
+        singles.sort(key=lambda one: one.edits[0][1].kind not in OF_PORTABILITY)
     better: list[tuple[Candidate, str]] = []
     if found := _first(examiner, singles, failing, texts, bench, budget, better, scope):
         return repaired(examiner, found, texts, bench, budget)

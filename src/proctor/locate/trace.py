@@ -412,7 +412,9 @@ def unfinished_value(flow: Flow) -> Divergence | None:
     if len({flow.order[i].number for i in flow.own}) != 1 or not flow.order[flow.own[0]].tensor:
         return None
     value = np.squeeze(flow.value(flow.own[0]))
-    if not flow.right.has(value) or any(close(value, r) for r in flow.right.results if r.shape == value.shape):
+    if is_constant(value) or not flow.right.has(value):
+        return None
+    if any(close(value, r) for r in flow.right.results if r.shape == value.shape):
         return None
     return Divergence(flow.spots[flow.own[0]], "", on_the_way=True)
 

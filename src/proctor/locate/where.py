@@ -13,6 +13,7 @@ from typing import Any
 from proctor.examining.diagnose import Examiner
 from proctor.examining.result import Explanation, Help, Located, Result
 from proctor.locate import words
+from proctor.locate.chance import drawn_by
 from proctor.locate.proof import Proof, ProofBench, proof
 from proctor.locate.repair import Bench, Budget, Repair, Seen, failing, passing, repair
 from proctor.locate.trace import (
@@ -25,11 +26,13 @@ from proctor.locate.trace import (
     same_variables,
 )
 from proctor.locate.unread import never_read
+from proctor.locate.unused import never_used
 
 STATEMENTS = ("Assign", "AugAssign", "Expr")  # which change what a variable holds
 FOR_A_PROPERTY = 300  # edits that are tried where the card says what is the matter already
 MOST_PASSED = 3  # probes that are looked at, of those that an answer passes
 MOST_FAILED = 4  # and of those that it fails
+MOST_UNUSED = 2  # variables that are remarked on
 MOST_AGAIN = 3  # lines that are named because they hold the same
 
 
@@ -127,6 +130,7 @@ def located(
     if not fails or not answer.texts:
         return result
     result = with_unread(result, examiner, answer, reference_values)
+    result = with_chance(with_unused(result, examiner, answer), examiner, answer, bench, fails[0])
     if is_of_a_property(result) and not any(is_of_values(examiner, answer.seen, name) for name in fails):
         return with_line(result, examiner, answer, bench, budget, reference_values)
     watched = instrumented(answer)
@@ -169,6 +173,33 @@ def with_unread(
     seen = answer.seen.get(result.probe)
     returned_other = seen is not None and seen.raised is not None
     return replace(result, help=help_, explanations=(*others, why) if returned_other else (why, *others))
+
+
+def with_unused(result: Result, examiner: Examiner, answer: UnexplainedAnswer) -> Result:
+    """The result with a remark on what the answer computes and never uses, which proves nothing by itself."""
+    own = next(iter(answer.texts.values()))
+    remarks = [words.unused_remark(variable, own.line(line)) for line, variable in found_unused(own, examiner)]
+    return replace(result, remarks=(*result.remarks, *remarks))
+
+
+def found_unused(own: EditableCell, examiner: Examiner) -> list[tuple[int, str]]:
+    with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+        return never_used(own.source, examiner.exercise.name)[:MOST_UNUSED]
+    return []
+
+
+def with_chance(result: Result, examiner: Examiner, answer: UnexplainedAnswer, bench: ProofBench, probe: str) -> Result:
+    """The result with the line where the answer draws the random numbers on which its own result depends."""
+    if not is_of_values(examiner, answer.seen, probe):
+        return result
+    found = drawn_by(examiner, answer.seen, probe, {n: text.source for n, text in answer.texts.items()}, bench)
+    if found is None:
+        return result
+    label, line, code = found
+    why = Explanation(words.chance_sentence(answer.texts[label].line(line), words.short(code)))
+    others = result.explanations if result.help in ("explained", "resembles") else ()
+    help_: Help = "resembles" if result.help == "resembles" else "explained"
+    return replace(result, help=help_, explanations=(why, *others), line=line)
 
 
 def instrumented(answer: UnexplainedAnswer) -> InstrumentedCells:
@@ -239,7 +270,8 @@ def with_repair(result: Result, texts: Mapping[str, EditableCell], found: Repair
             after=first.kind == "missing step" and first.start == first.end,
         ) + words.same_again([text.line(number) for number in text.again(first.old, first.line)])
     else:
-        places = [(texts[where].line(edit.line), edit.kind) for where, edit in edits]
+        in_order = sorted(edits, key=lambda one: (list(texts).index(one[0]), one[1].line))
+        places = [(texts[where].line(edit.line), edit.kind) for where, edit in in_order]
         sentence = words.two_changes(places, result.probes)
     steps = tuple(step for _, edit in edits for step in words.steps(words.short(edit.old), edit.kind))
     kind = " + ".join(edit.kind for _, edit in edits)
@@ -249,14 +281,14 @@ def with_repair(result: Result, texts: Mapping[str, EditableCell], found: Repair
 
 def with_proof(result: Result, texts: Mapping[str, EditableCell], proved: Proof) -> Result:
     """The result with the line whose right value was tried in its place."""
-    spot = proved.spot
+    spot, before = proved.spot, proved.before
     line, code = texts[spot.label].line(spot.line), words.short(spot.text)
     holder = spot.assigned if spot.kind in STATEMENTS else ""
-    sentence = words.proved_sentence(line, code, proved.mends, proved.tried, proved.fails, proved.known, holder)
+    sentence = words.proved_sentence(line, code, proved.mends, proved.tried, proved.fails, proved.known, holder, before)
     if proved.complete:
         sentence = words.complete_sentence(line, code)
     elif proved.entries[0]:
-        sentence = words.part_sentence(line, code, *proved.entries, proved.known, holder)
+        sentence = words.part_sentence(line, code, *proved.entries, proved.known, holder, before)
     return replace(
         result,
         line=spot.line,

@@ -101,7 +101,31 @@ def steps(old: str, kind: str) -> tuple[str, ...]:
     return f"The change was made to this piece of your code: `{old}`.", KINDS[kind].step
 
 
-def proved_sentence(line: str, code: str, mends: int, tried: int, fails: int, known: bool, holder: str = "") -> str:
+def look_at(line: str, known: bool, before: Sequence[int] = ()) -> str:
+    """Where to look: a line, and what goes into it if that is not known to be right.
+
+    Args:
+        before: the numbers of the other lines from which that comes, where they are few.
+    """
+    if known:
+        return f"Look at {line}"
+    if not before:
+        return f"Look at {line}, and at what goes into it"
+    *most, last = map(str, before)
+    others = f"lines {', '.join(most)} and {last}, which go" if most else f"line {last}, which goes"
+    return f"Look at {line}, and at {others} into it"
+
+
+def proved_sentence(
+    line: str,
+    code: str,
+    mends: int,
+    tried: int,
+    fails: int,
+    known: bool,
+    holder: str = "",
+    before: Sequence[int] = (),
+) -> str:
     """The sentence for a place whose right value was tried: what comes after it is right, as far as it is checked.
 
     Args:
@@ -111,11 +135,12 @@ def proved_sentence(line: str, code: str, mends: int, tried: int, fails: int, kn
         fails: how many fail.
         known: right solutions compute all that goes into it.
         holder: the variable whose value the code changes, where it is a statement.
+        before: the other lines that go into it, where right solutions do not compute all of that.
     """
     if not mends:
         return f"Look at {line}: our solution has the tensors that `{code}` is made of, but not what comes out of it."
     place = f"in what `{holder}` holds after `{code}`" if holder else f"in place of `{code}`"
-    look = f"Look at {line}" + ("" if known else ", and at what goes into it")
+    look = look_at(line, known, before)
     if mends < tried:
         how = (
             f"your answer passes {mends} of the {fails} checks of values that it fails now, and something else is left"
@@ -139,10 +164,25 @@ def unread_sentence(arguments: Sequence[str]) -> str:
     return f"Your code never looks at {listed}."
 
 
-def part_sentence(line: str, code: str, mends: int, wrong: int, known: bool, holder: str = "") -> str:
+def unused_remark(variable: str, line: str) -> str:
+    """The remark on a variable that an answer computes and never uses."""
+    return f"Nothing reads `{variable}`, which {line} computes."
+
+
+def chance_sentence(line: str, code: str) -> str:
+    """The sentence for a result that depends on chance where the right one does not."""
+    return (
+        "Your result depends on chance, and the right one does not: with other random numbers yours is another one. "
+        f"They are drawn in {line}, `{code}`."
+    )
+
+
+def part_sentence(
+    line: str, code: str, mends: int, wrong: int, known: bool, holder: str = "", before: Sequence[int] = ()
+) -> str:
     """The sentence for a place whose right value makes some of the wrong entries right, and no right one wrong."""
     place = f"in what `{holder}` holds after `{code}`" if holder else f"in place of `{code}`"
-    look = f"Look at {line}" + ("" if known else ", and at what goes into it")
+    look = look_at(line, known, before)
     become = "becomes" if mends == 1 else "become"
     if mends == wrong:
         return f"{look}: with the right value {place}, every entry here that is wrong becomes right."

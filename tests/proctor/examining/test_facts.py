@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from proctor.examining.compare import ComparableObservation
-from proctor.examining.facts import facts
+from proctor.examining.facts import facts, right_parts
 from proctor.inside.observe import Observation
 
 X = torch.arange(1.0, 13.0).reshape(3, 4).log1p()
@@ -37,6 +37,12 @@ def known(**values: Tensor) -> dict[str, ComparableObservation]:
         (X[:, :1], X[[0, 2, 1], :1], []),  # one entry each: an accident, as far as one knows
         (X, 2.5 - X, ["Here your x and the right one add up to the same number everywhere, 2.5."]),
         (X, X.reshape(4, 3), ["The numbers of x are right, in another shape."]),
+        (X, X * 0 + 0.5, ["Every entry of x is 0.5, and they should differ."]),
+        (PAIRS, PAIRS * 0, ["Every entry of x is 0, and they should differ."]),
+        (ODD, ~(ODD & ~ODD), ["Every entry of x is True, and they should differ."]),
+        (X, X.diag_embed(), ["x has 3 dimensions, and 2 are asked for."]),
+        (PAIRS[0], PAIRS.sum(), ["x has no dimensions, and 1 is asked for."]),
+        (X, X.sum(), ["x has no dimensions, and 2 are asked for."]),
         (X, X / 0, ["12 of the 12 entries of x are NaN or infinite."]),
         (
             X,
@@ -81,6 +87,23 @@ def test_facts(expected: Tensor, seen: Tensor, said: list[str]) -> None:
         assert sentence.startswith(beginning)
     if not said:
         assert found == ()
+
+
+def test_a_label_with_a_comma_is_set_apart() -> None:
+    name = "x, shape (3, 4)"
+    assert facts(known(**{name: X}), known(**{name: -X}), "probe") == (f"Every entry of “{name}” has the wrong sign.",)
+
+
+def test_which_of_several_results_are_right() -> None:
+    def said(**seen: Tensor) -> str:
+        return right_parts(known(a=X, b=2 * X, c=-X)["probe"], known(**seen)["probe"])
+
+    assert said(a=X, b=X, c=-X) == "a and c are right; b is not."
+    assert said(a=X, b=X, c=X) == "a is right; b and c are not."
+    assert said(a=X, b=2 * X, c=X[:2]) == "a and b are right; c is not."
+    assert said(a=-X, b=X, c=X) == ""
+    assert said(a=X, b=X) == ""
+    assert right_parts(known(a=X, ok=ODD.any())["probe"], known(a=-X, ok=ODD.any())["probe"]) == ""
 
 
 def test_one_tensor_instead_of_three_values() -> None:

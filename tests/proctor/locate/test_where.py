@@ -424,3 +424,27 @@ def test_edits_are_made_where_they_say(sample_norm: Any) -> None:
         before, after = ("\n\n" + RIGHT).split("\n"), applied("\n\n" + RIGHT, edit).split("\n")
         first = next(i for i, (a, b) in enumerate(zip(before, after, strict=False), 1) if a != b)
         assert first <= edit.line <= first + 1
+
+
+@pytest.mark.parametrize("seed", ["", "torch.manual_seed(1); "])
+def test_a_result_that_depends_on_chance_is_told_with_its_line(mark: Mark, seed: str) -> None:
+    drawing = f"    {seed}middle = torch.rand(9).mean() + x.mean(-1, keepdim=True)\n"
+    result = mark("import torch\n" + changed(("    middle = x.mean(-1, keepdim=True)\n", drawing)))
+    assert (result.state, result.help, result.line) == ("not_yet", "explained", 3)
+    assert result.explanations[0].sentence == (
+        "Your result depends on chance, and the right one does not: with other random numbers yours is another one. "
+        "They are drawn in line 3, `torch.rand(9)`."
+    )
+
+
+def test_numbers_that_make_no_difference_are_no_chance(mark: Mark) -> None:
+    drawing = "    middle = 0 * torch.rand(9).mean() + 2 * x.mean(-1, keepdim=True)\n"
+    result = mark("import torch\n" + changed(("    middle = x.mean(-1, keepdim=True)\n", drawing)))
+    assert result.state == "not_yet"
+    assert "chance" not in result.message
+
+
+def test_what_is_computed_and_never_used_is_a_remark(mark: Mark) -> None:
+    result = mark(changed(("    return gain * centred / (spread + eps).sqrt()", "    return gain * x / (x + eps)")))
+    assert result.remarks == ("Nothing reads `spread`, which line 4 computes.",)
+    assert mark(RIGHT + "    unused = x + 1\n").remarks == ()  # of a right answer nothing is said

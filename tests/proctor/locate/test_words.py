@@ -31,6 +31,17 @@ def test_a_place_is_blamed_for_what_it_mends() -> None:
     )
 
 
+def test_a_place_whose_inputs_may_be_wrong_names_their_lines() -> None:
+    assert words.look_at("line 4", known=True, before=[2]) == "Look at line 4"
+    assert words.look_at("line 4", known=False, before=[2]) == "Look at line 4, and at line 2, which goes into it"
+    assert words.look_at("line 4", known=False, before=[1, 2, 3]) == (
+        "Look at line 4, and at lines 1, 2 and 3, which go into it"
+    )
+    assert words.part_sentence("line 4", "x", 8, 8, known=False, before=[2, 3]).startswith(
+        "Look at line 4, and at lines 2 and 3, which go into it: with the right value in place of `x`, every entry"
+    )
+
+
 def test_other_lines_with_the_same_code_are_named() -> None:
     assert words.same_again(["line 31", "line 33"]) == " The same stands in line 31 and line 33."
     assert words.same_again([]) == ""

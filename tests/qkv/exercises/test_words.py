@@ -9,7 +9,7 @@ import torch
 from proctor import Examiner
 from qkv import exercises
 
-VERB = r"(is|are|has|raises|requires|needs|stays|gives?|understands)"
+VERB = r"(is|are|has|raises|requires|needs|stays|gives?|reaches|understands)"
 CLAUSE = rf"(of .* it|(?!(is|are|has|of|on|in)\b)[\w`]+\b.*)\b ?{VERB}\b"
 
 
@@ -28,7 +28,7 @@ def test_labels_read_as_sentences(name):
             continue
         for label, value in expected.values.items():
             said = judge.spoken(probe)(label)
-            clause = value.tensor.dim() == 0 and value.tensor.dtype == torch.bool and " " in said
+            clause = value.tensor.dim() == 0 and value.tensor.dtype == torch.bool
             if re.search(r"\bargument \d|\binput \d", said):
                 faults.append(f"{probe}: {said}")
             if clause and " after the call" not in said and not re.match(CLAUSE, said):

@@ -13,6 +13,7 @@ from proctor import Exercise
 from proctor.inside.inputs import distinct, integers, normal, number, permutation, uniform
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
+from qkv.exercises.aligned.shared import FINITE
 from qkv.model.aligned import (
     bradley_terry_loss,
 )
@@ -111,9 +112,9 @@ def gradients_of_thousands(bradley_terry_loss: Any) -> Seen:
     pairs = drawn_pairs(7, 8, "steep")
     result = bradley_terry_loss(rewards, torch.cat([pairs, pairs[:1].flip(1)]))
     if not isinstance(result, Tensor) or not result.requires_grad:
-        return {"finite": True, "gradient": torch.zeros_like(rewards)}
+        return {FINITE: True, "gradient": torch.zeros_like(rewards)}
     (gradient,) = torch.autograd.grad(result.sum(), rewards)
-    return {"finite": bool(gradient.isfinite().all()), "gradient": gradient.nan_to_num(0.0, 0.0, 0.0)}
+    return {FINITE: bool(gradient.isfinite().all()), "gradient": gradient.nan_to_num(0.0, 0.0, 0.0)}
 
 
 def winner_less_loser(rewards: Tensor, pairs: Tensor) -> Tensor:

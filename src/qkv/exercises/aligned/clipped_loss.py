@@ -12,7 +12,7 @@ from proctor.examining.usual_mistakes import ignores
 from proctor.inside.inputs import distinct, normal, number, permutation, uniform, whole
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
-from qkv.exercises.aligned.shared import marked
+from qkv.exercises.aligned.shared import FINITE, marked
 from qkv.model.aligned import (
     clipped_loss,
 )
@@ -174,7 +174,7 @@ def old_held(clipped_loss: Any) -> Seen:
     for tensor in (old, reference, advantages):
         tensor.requires_grad_()
     result = clipped_loss(new, old, reference, advantages, answer, kl=0.3)
-    return {"moved": isinstance(result, Tensor) and result.requires_grad}
+    return {"a gradient reaches what should be held": isinstance(result, Tensor) and result.requires_grad}
 
 
 def in_eighths() -> tuple[Any, ...]:
@@ -196,9 +196,9 @@ def gradient_in_new(clipped_loss: Any, given: Given, kl: float) -> Seen:
     new = given[0].requires_grad_()
     result = clipped_loss(new, *given[1:], kl=kl)
     if not isinstance(result, Tensor) or not result.requires_grad:
-        return {"finite": True, "gradient": torch.zeros_like(new)}
+        return {FINITE: True, "gradient": torch.zeros_like(new)}
     (gradient,) = torch.autograd.grad(result.sum(), new)
-    return {"finite": bool(gradient.isfinite().all()), "gradient": gradient.nan_to_num(0.0, 0.0, 0.0)}
+    return {FINITE: bool(gradient.isfinite().all()), "gradient": gradient.nan_to_num(0.0, 0.0, 0.0)}
 
 
 @exercise.property

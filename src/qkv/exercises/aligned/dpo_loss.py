@@ -13,6 +13,7 @@ from proctor.examining.usual_mistakes import ignores
 from proctor.inside.inputs import distinct, integers, normal, number, uniform
 from proctor.inside.properties import usual
 from proctor.inside.situations import Seen
+from qkv.exercises.aligned.shared import FINITE
 from qkv.model.aligned import (
     dpo_loss,
 )
@@ -117,7 +118,7 @@ def reference_held(dpo_loss: Any) -> Seen:
     for tensor in (ours, theirs):
         tensor.requires_grad_()
     result = dpo_loss(chosen, rejected, ours, theirs, 0.5)
-    return {"moved": isinstance(result, Tensor) and result.requires_grad}
+    return {"a gradient reaches the reference": isinstance(result, Tensor) and result.requires_grad}
 
 
 def in_eighths() -> tuple[Tensor, Tensor, Tensor, Tensor, float]:
@@ -141,11 +142,11 @@ def gradients_of_thousands(dpo_loss: Any) -> Seen:
     inputs = chosen.requires_grad_(), rejected.requires_grad_()
     result = dpo_loss(chosen, rejected, ours, theirs, 1.0)
     if not isinstance(result, Tensor) or not result.requires_grad:
-        return {"finite": True, "of chosen": torch.zeros_like(chosen), "of rejected": torch.zeros_like(chosen)}
+        return {FINITE: True, "of chosen": torch.zeros_like(chosen), "of rejected": torch.zeros_like(chosen)}
     found = torch.autograd.grad(result.sum(), inputs, allow_unused=True)
     a, b = (torch.zeros_like(chosen) if g is None else g for g in found)
     finite = bool(a.isfinite().all() and b.isfinite().all())
-    return {"finite": finite, "of chosen": a.nan_to_num(0.0, 0.0, 0.0), "of rejected": b.nan_to_num(0.0, 0.0, 0.0)}
+    return {FINITE: finite, "of chosen": a.nan_to_num(0.0, 0.0, 0.0), "of rejected": b.nan_to_num(0.0, 0.0, 0.0)}
 
 
 def as_a_constant(reference: Tensor) -> Tensor:

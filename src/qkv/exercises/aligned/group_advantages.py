@@ -114,7 +114,7 @@ def rewards_held(group_advantages: Any) -> Seen:
     improve them: hold them, even where they ask for a gradient.
     """
     result = group_advantages(normal(2, whole(3, 7, seed="held group"), seed="held").requires_grad_())
-    return {"moved": isinstance(result, Tensor) and result.requires_grad}
+    return {"a gradient reaches the rewards": isinstance(result, Tensor) and result.requires_grad}
 
 
 usual(exercise, some_rewards, without=("gradients",))

@@ -357,6 +357,15 @@ def neighbours_only(votes: list[tuple[Any, float]]) -> dict[Any, float]:
 
 
 @exercise.instead_of("count")
+def as_text(votes: list[tuple[Any, float]]) -> dict[Any, float]:
+    """You turn the answers into text: the winner comes back as a string, whatever it was.
+
+    Answers are compared as they are: 3 and "3" are two. The winner is returned as it was given.
+    """
+    return in_order_of_coming([(str(answer), weight) for answer, weight in votes])
+
+
+@exercise.instead_of("count")
 def zeros_not_there(votes: list[tuple[Any, float]]) -> dict[Any, float]:
     """You leave votes of weight 0 out altogether.
 
@@ -395,6 +404,22 @@ def first_to_get_there(totals: dict[Any, float], votes: list[tuple[Any, float]])
     for answer, weight in votes:
         running[answer] = running.get(answer, 0) + weight
         if best is None or running[answer] > running[best]:
+            best = answer
+    return best
+
+
+@exercise.instead_of("choose")
+def last_to_get_there(totals: dict[Any, float], votes: list[tuple[Any, float]]) -> Any:
+    """Of equal totals you take the answer that reached its total last.
+
+    Whoever keeps a leader while counting, and lets go of it for an equal, does so. A tie goes to the answer whose
+    *first* vote came first.
+    """
+    running: dict[Any, float] = {}
+    best = None
+    for answer, weight in votes:
+        running[answer] = running.get(answer, 0) + weight
+        if best is None or running[answer] >= running[best]:
             best = answer
     return best
 

@@ -10,6 +10,8 @@ from torch import Tensor
 from proctor.inside.inputs import booleans, distinct, integers, normal, permutation, whole
 from proctor.inside.situations import Seen
 
+FINITE = "every entry of the gradient is finite"
+
 
 def marked(batch: int, seq: int, seed: str) -> Tensor:
     """A mask with one answer in each text, a request before it and often something after it; answers of 2 … batch + 1
@@ -73,6 +75,6 @@ def gradient_in_the_logits(function: Any, logits: Tensor, ids: Tensor, answer: T
     logits.requires_grad_()
     result = function(logits, ids, answer)
     if not isinstance(result, Tensor) or not result.requires_grad:
-        return {"finite": True, "gradient": torch.zeros_like(logits)}
+        return {FINITE: True, "gradient": torch.zeros_like(logits)}
     (gradient,) = torch.autograd.grad(result.sum(), logits)
-    return {"finite": bool(gradient.isfinite().all()), "gradient": gradient.nan_to_num(0.0, 0.0, 0.0)}
+    return {FINITE: bool(gradient.isfinite().all()), "gradient": gradient.nan_to_num(0.0, 0.0, 0.0)}

@@ -69,8 +69,8 @@ def with_the_self_mask_alone(decoder_layer: Any) -> Seen:
     layer, causal = build_layer(decoder_layer), torch.ones(3, 3).tril().bool()
     return {
         "output, self_mask by name": layer(*decoder_arguments(), self_mask=causal.clone()),
-        "output, None behind": layer(*decoder_arguments(), causal.clone(), None),
-        "output, None before": layer(*decoder_arguments(), None, hidden_keys()),
+        "output, None for the mask of the memory": layer(*decoder_arguments(), causal.clone(), None),
+        "output, None for the self-mask": layer(*decoder_arguments(), None, hidden_keys()),
     }
 
 

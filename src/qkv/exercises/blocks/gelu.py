@@ -93,6 +93,16 @@ def silu(x: Tensor) -> Tensor:
 
 
 @exercise.misconception
+def density(x: Tensor) -> Tensor:
+    """You gate with the density φ of the normal distribution; it should be its distribution function Φ.
+
+    The density is a hill that falls off to both sides, so large numbers would not come through. Φ(x) is the area under
+    it up to x, and grows from 0 to 1.
+    """
+    return x * torch.exp(-(x**2) / 2) / math.sqrt(2 * math.pi)
+
+
+@exercise.misconception
 def root_of_two_forgotten(x: Tensor) -> Tensor:
     """You call erf without dividing by √2.
 

@@ -258,6 +258,18 @@ def logarithm_of_an_underflow(images: Tensor, texts: Tensor, log_scale: Any) -> 
 
 
 @exercise.misconception
+def overflowing(images: Tensor, texts: Tensor, log_scale: Any) -> Tensor:
+    """You take the exponentials of the scores as they are, and with a large scale they overflow.
+
+    exp(89) is already more than float32 can hold, and inf divided by inf is NaN. `log_softmax` and `cross_entropy` take
+    the largest score out first.
+    """
+    powers = (exponential_scale(log_scale) * unit_rows(images) @ unit_rows(texts).T).exp()
+    own = powers.diagonal()
+    return -((own / powers.sum(0)).log() + (own / powers.sum(1)).log()).mean() / 2
+
+
+@exercise.misconception
 def pair_by_pair(images: Tensor, texts: Tensor, log_scale: Any) -> Tensor:
     """You ask of each pair alone whether it belongs together, by a sigmoid.
 

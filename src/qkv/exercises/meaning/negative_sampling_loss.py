@@ -227,6 +227,21 @@ def logarithm_of_zero_and_of_what_is_lost(centre: Tensor, context: Tensor, negat
     return loss_in_steps(centre, context, negatives, **wrong)
 
 
+@exercise.misconception
+def logarithms_cut_off(centre: Tensor, context: Tensor, negatives: Tensor) -> Tensor:
+    """You give probabilities to `binary_cross_entropy`, which takes no logarithm for smaller than -100.
+
+    σ is 0 or 1 in float32 where a dot product is large. From there on the loss stays at 100, and nothing is learned.
+    `F.logsigmoid` takes the dot products themselves.
+    """
+    near, far = dot_products(centre, context, negatives)
+    yes, no = (
+        -F.binary_cross_entropy(torch.sigmoid(x), torch.full_like(x, t), reduction="none")
+        for x, t in ((near, 1.0), (far, 0.0))
+    )
+    return negative_mean(yes, sum_of_negatives(no))
+
+
 @exercise.instead_of("compare")
 def cosines_for_dot_products(centre: Tensor, context: Tensor, negatives: Tensor) -> tuple[Tensor, Tensor]:
     """You compare by cosines; it should be dot products.

@@ -275,6 +275,24 @@ def none_stays(ids: Tensor, chosen: Tensor, b: Tensor, c: Tensor, mask_id: int) 
 
 
 @exercise.instead_of("hide")
+def masks_overwritten(ids: Tensor, chosen: Tensor, b: Tensor, c: Tensor, mask_id: int) -> Tensor:
+    """You put random tokens wherever b is below 0.9, and so over the masks that you had put there.
+
+    The three cases exclude each other: the mask below 0.8, a random token from 0.8 on, the token itself from 0.9 on.
+    """
+    return torch.where(chosen & (b < 0.9), c, ids)
+
+
+@exercise.instead_of("hide")
+def a_tenth_of_the_rest(ids: Tensor, chosen: Tensor, b: Tensor, c: Tensor, mask_id: int) -> Tensor:
+    """You make a tenth of those that did not become the mask random, 2 % of the chosen tokens.
+
+    10 % of the chosen tokens are asked for, half of those that are left: b from 0.8 to 0.9.
+    """
+    return torch.where(chosen, torch.where(b < 0.8, mask_id, torch.where(b < 0.8 + 0.2 * 0.1, c, ids)), ids)
+
+
+@exercise.instead_of("hide")
 def random_and_unchanged_exchanged(ids: Tensor, chosen: Tensor, b: Tensor, c: Tensor, mask_id: int) -> Tensor:
     """You put random tokens where b is 0.9 or more, and leave the others from 0.8 on.
 

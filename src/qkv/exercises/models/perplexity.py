@@ -284,6 +284,34 @@ def mean_of_perplexities(logits: Tensor, ids: Tensor, lengths: Tensor) -> Tensor
 
 
 @exercise.misconception
+def mean_of_the_sequences_perplexities(logits: Tensor, ids: Tensor, lengths: Tensor) -> Tensor:
+    """You compute the perplexity of each sequence, and average these.
+
+    A short sequence that surprises much then decides most. First the mean over all tokens, then the exponential.
+    """
+
+    def average(surprise: Tensor, real: Tensor, lengths: Tensor) -> Tensor:
+        counts = real.sum(1)
+        means = surprise.masked_fill(~real, 0).sum(1)[counts > 0] / counts[counts > 0]
+        return means.exp().mean()
+
+    return perplexity_in_steps(logits, ids, lengths, average=average, power=lambda mean: mean)
+
+
+@exercise.instead_of("average")
+def weighted_by_lengths(surprise: Tensor, real: Tensor, lengths: Tensor) -> Tensor:
+    """You average over each sequence, and weigh these means by the lengths of the sequences.
+
+    The first token of a sequence is not predicted: a sequence counts as often as tokens were predicted in it, one less
+    than its length.
+    """
+    counts = real.sum(1)
+    spoken = counts > 0
+    means = surprise.masked_fill(~real, 0).sum(1)[spoken] / counts[spoken]
+    return (means * lengths[spoken]).sum() / lengths[spoken].sum()
+
+
+@exercise.misconception
 def product_of_probabilities(logits: Tensor, ids: Tensor, lengths: Tensor) -> Tensor:
     """You multiply the probabilities of all tokens and take the root; in a long text the product is 0.
 

@@ -171,3 +171,21 @@ def half_a_kernel_on_each_side(kernel_sizes: Sequence[int], dilations: Sequence[
     That is right for odd kernels. An even one spans k - 1 gaps like any other, an odd number.
     """
     return 1 + 2 * sum(k // 2 * d for k, d in zip(kernel_sizes, dilations, strict=True))
+
+
+@exercise.misconception
+def first_kernel_for_all(kernel_sizes: Sequence[int], dilations: Sequence[int]) -> int:
+    """You count every layer with the kernel of the first.
+
+    Each layer has a kernel of its own. Go through both lists together.
+    """
+    return receptive_field([kernel_sizes[0] for _ in kernel_sizes], dilations)
+
+
+@exercise.misconception
+def first_layer_undilated(kernel_sizes: Sequence[int], dilations: Sequence[int]) -> int:
+    """You begin with the kernel of the first layer, and leave out its dilation.
+
+    The first layer's taps lie apart as well: begin with 1, the output's own input, and let every layer add its reach.
+    """
+    return receptive_field(kernel_sizes, [1, *dilations[1:]])

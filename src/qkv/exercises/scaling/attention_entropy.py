@@ -276,6 +276,16 @@ def logarithm_without_weights(weights: Tensor) -> Tensor:
 
 
 @exercise.misconception
+def chance_of_another_key(weights: Tensor) -> Tensor:
+    """You return 1 minus the sum of the squares, which is Gini's impurity.
+
+    It is the chance that two draws give two keys, and never reaches 1. The entropy is the mean surprise, -log w, of a
+    single draw: over n keys it reaches log n.
+    """
+    return 1 - weights.square().sum(dim=-1)
+
+
+@exercise.misconception
 def weights_taken_for_scores(weights: Tensor) -> Tensor:
     """You apply a softmax to the weights first.
 

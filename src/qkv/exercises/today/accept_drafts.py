@@ -155,6 +155,13 @@ def refused_and_still_likely(accept_drafts: Any) -> Seen:
     return several(accept_drafts, 40, make)
 
 
+def at_the_limit(u: Tensor, start: int) -> Tensor:
+    """Marks one of the numbers, if any, that a logarithm and its exponential do not make larger: who compares u with
+    exp(log p - log q) is right as well, and no rounding is to decide."""
+    held = [t for t in range(len(u)) if all(v.log().exp() <= v for v in (u[t], u[t].double()))]
+    return torch.tensor([bool(held) and t == held[start % len(held)] for t in range(len(u))])
+
+
 @exercise.probe
 def exactly_at_the_limit(accept_drafts: Any) -> Seen:
     """six copied drafts, of which one word's u·q equals p to the last digit"""
@@ -164,7 +171,7 @@ def exactly_at_the_limit(accept_drafts: Any) -> Seen:
         drafted = integers(0, vocab, n, seed=f"drafted limit {i}")
         q = torch.zeros(n, vocab).scatter(1, drafted[:, None], 1.0)
         u = torch.rand(n, generator=settled(f"draft {i}"))  # what will be drawn
-        liked = torch.where(torch.arange(n) == i % n, u, (1 + u) / 2)[:, None]
+        liked = torch.where(at_the_limit(u, i), u, (1 + u) / 2)[:, None]
         p = distributions(n + 1, vocab, f"p limit {i}")
         others = p[:n] * (1 - q)
         p[:n] = liked * q + (1 - liked) * others / others.sum(1, keepdim=True)

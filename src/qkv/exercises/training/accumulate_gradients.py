@@ -262,6 +262,24 @@ def divided_by_the_last_count(model: nn.Module, loss_sum: Any, batches: Any) -> 
 
 
 @exercise.misconception
+def every_batch_like_the_first(model: nn.Module, loss_sum: Any, batches: Any) -> float:
+    """You take every batch to be as large as the first.
+
+    Batches differ in how many tokens they hold. Add the counts up as you add the losses, and divide by that sum.
+    """
+    model.zero_grad()
+    counts: list[int] = []
+
+    def share(loss: Tensor, count: int) -> Tensor:
+        counts.append(count)
+        return loss / counts[0]
+
+    total, _, number = walk(model, loss_sum, batches, share)
+    divide(model, number)
+    return total / (counts[0] * number)
+
+
+@exercise.misconception
 def divided_twice(model: nn.Module, loss_sum: Any, batches: Any) -> float:
     """You divide each batch's loss by its tokens, and the gradient by all tokens once more.
 

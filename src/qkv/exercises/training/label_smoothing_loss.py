@@ -168,6 +168,31 @@ def averaged_over_ignored_ones(
 
 
 @exercise.misconception
+def mean_of_means(logits: Tensor, targets: Tensor, epsilon: float, ignore_index: int | None = None) -> Tensor:
+    """You average over each sequence first, and then over the sequences.
+
+    Then the targets of a short sequence count for more. Every target counts alike, whatever sequence it is in.
+    """
+    losses, kept = each(logits, targets, 1 - epsilon, epsilon), counting(targets, ignore_index)
+    counts = kept.sum(-1)
+    means = (losses * kept).sum(-1)[counts > 0] / counts[counts > 0]
+    return means.mean()
+
+
+@exercise.misconception
+def mean_of_means_with_zeros(
+    logits: Tensor, targets: Tensor, epsilon: float, ignore_index: int | None = None
+) -> Tensor:
+    """You average over each sequence first, one without targets as 0, and then over all sequences.
+
+    Then the targets of a short sequence count for more, and nothing but padding counts as right. Every target counts
+    alike, whatever sequence it is in.
+    """
+    losses, kept = each(logits, targets, 1 - epsilon, epsilon), counting(targets, ignore_index)
+    return ((losses * kept).sum(-1) / kept.sum(-1).clamp(min=1)).mean()
+
+
+@exercise.misconception
 def nothing_ignored(logits: Tensor, targets: Tensor, epsilon: float, ignore_index: int | None = None) -> Tensor:
     """You do not leave anything out: ignore_index is not used.
 
