@@ -12,6 +12,7 @@ import copy
 import lzma
 import zipfile
 import zlib
+from collections.abc import Callable
 from typing import Protocol
 
 LARGEST_WINDOW = 2**26  # bytes that LZMA looks back: more than any file that is read has
@@ -63,4 +64,7 @@ def lzma_decompressor(packed: bytes) -> Decompressor:
     return lzma.LZMADecompressor(lzma.FORMAT_RAW, filters=filters)
 
 
-KNOWN = {zipfile.ZIP_DEFLATED: lambda: zlib.decompressobj(-zlib.MAX_WBITS), zipfile.ZIP_BZIP2: bz2.BZ2Decompressor}
+KNOWN: dict[int, Callable[[], Decompressor]] = {
+    zipfile.ZIP_DEFLATED: lambda: zlib.decompressobj(-zlib.MAX_WBITS),
+    zipfile.ZIP_BZIP2: bz2.BZ2Decompressor,
+}
