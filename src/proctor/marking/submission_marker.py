@@ -362,7 +362,7 @@ class Locator(Protocol):
 
 def imported_within(slice_: Slice, packages: Iterable[str]) -> set[str]:
     """The names that functions import from these packages when they are called, or take from a package of them:
-    `mine.softmax`."""
+    `mine.rotate`."""
     inside = [found for d in slice_.definitions if not d.is_import for found in d.imports]
     names = {name for module, names in inside if module.partition(".")[0] in packages for name in names or ()}
     everything = [found for d in slice_.definitions for found in d.imports]
