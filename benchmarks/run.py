@@ -26,6 +26,7 @@ sys.path.insert(0, str(HERE))
 
 import grading  # noqa: E402
 import language  # noqa: E402
+import load  # noqa: E402
 import locating  # noqa: E402
 import speed  # noqa: E402
 import theirs  # noqa: E402
@@ -45,6 +46,7 @@ def main() -> None:
     words.add_argument("--theirs", type=int, default=20, help="graded by nbgrader and by otter (default: 20)")
     words.add_argument("--rounds", type=int, default=3, help="of everything that is compared (default: 3)")
     words.add_argument("--growth", default="20,200,2000", help="sizes of classes (default: 20,200,2000)")
+    words.add_argument("--load", type=int, default=20_000, help="submissions of the largest class (default: 20,000)")
     words.add_argument("--every", type=int, default=1, help="of files with wrong answers, one in so many (default: 1)")
     words.add_argument("--only", choices=(*ORDER, ""), default="", help="print one part, and write nothing")
     words.add_argument("--write", action="store_true", help="with --only: also put it into RESULTS.md")
@@ -64,7 +66,7 @@ def main() -> None:
             RESULTS.write_text(with_part(text, name, lines), encoding="utf-8")
 
 
-ORDER = ("grading", "tricks", "growth", "locating", "model", "language", "today")
+ORDER = ("grading", "tricks", "growth", "load", "locating", "model", "language", "today")
 
 
 def full(home: Path, chosen: argparse.Namespace) -> Parts:
@@ -72,6 +74,7 @@ def full(home: Path, chosen: argparse.Namespace) -> Parts:
         "grading": lambda: grading.section(home, chosen.submissions, chosen.theirs, chosen.rounds),
         "tricks": lambda: grading.tricks(home, 100, chosen.rounds),
         "growth": lambda: grading.growth(home, [int(size) for size in chosen.growth.split(",")]),
+        "load": lambda: load.section(home, chosen.load),
         "locating": lambda: locating.section(every=chosen.every),
         "model": speed.section,
         "language": language.section,
@@ -90,6 +93,7 @@ def smallest(home: Path) -> Parts:
         "grading": without_theirs,
         "tricks": lambda: grading.tricks(home, 1, 1, names=grading.TRICKS[:1]),
         "growth": lambda: grading.growth(home, [1]),
+        "load": lambda: load.section(home, students=4, some=6, kills=1, second_graders=1),
         "locating": lambda: locating.section(part="lookup/wrong/near_misses"),
         "model": lambda: speed.section(rounds=1, sizes=[speed.SMALLEST]),
         "language": lambda: language.section(small=True),
@@ -106,7 +110,7 @@ def with_part(text: str, name: str, lines: list[str]) -> str:
 
 def measured_at() -> str:
     """The line that says when and where a part was measured."""
-    return f"{datetime.now(UTC):%Y-%m-%d}, {machine()}{load()}."
+    return f"{datetime.now(UTC):%Y-%m-%d}, {machine()}{busy()}."
 
 
 def machine() -> str:
@@ -117,7 +121,7 @@ def machine() -> str:
     )
 
 
-def load() -> str:
+def busy() -> str:
     """What else the machine is doing."""
     return f", load {os.getloadavg()[0]:.1f} at the start" if hasattr(os, "getloadavg") else ""
 

@@ -15,6 +15,7 @@ from typing import Protocol
 from proctor.collecting.upload import BadDownload
 from proctor.marking.archives import ENTRY, LONGEST_NAME
 from proctor.marking.submissions import DEEPEST, in_order, legible, skipped
+from proctor.marking.unzip import unzipped
 
 MOST_ENTRIES = 500_000  # of a download: a class of thousands, with their repositories
 LARGEST_TEXT = 64 * 2**20  # bytes of a file that describes the others
@@ -118,8 +119,7 @@ class ZipTree:
         if info is None or info.file_size > LARGEST_TEXT:
             return None
         try:
-            with self.archive.open(info) as member:
-                return member.read(LARGEST_TEXT).decode("utf-8", errors="replace")
+            return unzipped(self.archive, info, LARGEST_TEXT).decode("utf-8", errors="replace")
         except Exception:  # of a foreign reader, on foreign bytes
             return None
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from proctor.collecting.tree import ZipTree
 from proctor.marking.submissions import HANDED_IN, LARGEST, MB, MOST_BYTES, MOST_FILES, File, Room, legible, suffix
+from proctor.marking.unzip import unzipped
 
 
 def unpack(tree: ZipTree, path: str, called: str, place: Path) -> tuple[File, ...]:
@@ -44,8 +45,7 @@ def unpack_one(tree: ZipTree, info: zipfile.ZipInfo, place: Path, room: Room) ->
         return f"was not read: the files of one student may have {MOST_BYTES // MB} MB together."
     room.bytes -= info.file_size  # also of one that breaks in the middle
     try:
-        with tree.archive.open(info) as member:
-            content = member.read(largest + 1)  # an entry that claims less than it has ends where it claims to
+        content = unzipped(tree.archive, info, largest)
     except Exception:  # a foreign reader, on foreign bytes
         return "could not be read: it is damaged in the download, or locked by a password."
     try:

@@ -19,6 +19,7 @@ from proctor.examining.result import Explanation, Located, Result
 from proctor.sandbox import Fault
 
 FOLDER = ".grading"  # exists while a run is unfinished
+DONE = ".grading.done"  # what it is called while it is removed
 MARKED = "marked.jsonl"  # in the folder of results: all that was marked, in the order of names
 
 
@@ -82,6 +83,7 @@ class Journal:
     def begin(self) -> None:
         """Start afresh."""
         shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.rmtree(self.folder.with_name(DONE), ignore_errors=True)
         self.folder.mkdir(parents=True, mode=0o700)  # the settings hold the salt
         write_atomically(self.folder / "settings.json", json.dumps(self.settings))
         self._at = {}
@@ -128,7 +130,10 @@ class Journal:
                     yield found
 
     def finish(self) -> None:
-        shutil.rmtree(self.folder)
+        """Remove it, in one step: half of it would be taken for the journal of an unfinished run."""
+        done = self.folder.with_name(DONE)
+        self.folder.replace(done)
+        shutil.rmtree(done)
 
 
 def read_marked(results: Path) -> Iterator[GradedSubmission]:

@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 
 WIDTH = 18  # characters of shape that make a fingerprint
-FEW = 4  # submissions that may share a fingerprint: two friends, not half a class
+FEW = 8  # submissions that may share a fingerprint: a circle of friends, not half a class
 LEAST = 80  # fingerprints of its own that a submission needs to be compared at all
 LONG = 180  # characters of shape that nobody writes alike by chance, to the letter
+LONGER = 2 * LONG  # and that nobody writes alike under other names
 NEARLY = 0.8  # share that two have in common
 
 BASE = np.uint64(0x9E3779B97F4A7C15)  # of the checksums: odd, and large
@@ -70,8 +71,8 @@ class Likeness:
     def pairs(self, most: int | None = None, unless: Callable[[Pair], bool] = lambda pair: False) -> list[Pair]:
         """The pairs that are nearly the same, most alike first; or the first so many of them.
 
-        Of those who handed in the very same code, the first stands for all, and each other one makes a pair with it:
-        code is not usual for being copied often.
+        Of those who handed in the very same code, or much code of the same shape, the first stands for all, and each
+        other one makes a pair with it: code is not usual for being copied often.
 
         Args:
             most: to give back.
@@ -79,7 +80,8 @@ class Likeness:
         """
         same: dict[bytes, list[str]] = {}
         for student in sorted(self._shapes):
-            same.setdefault(self._code[student], []).append(student)
+            shape = self._shapes[student]
+            same.setdefault(shape if len(shape) >= LONGER else self._code[student], []).append(student)
         students = [alike[0] for alike in same.values()]
         unusual, shared = rare([self._shapes[student] for student in students])
         found = [

@@ -156,3 +156,8 @@ def failed_submission(plan: Plan, student: str, files: list[File], sentence: str
     found = plan.assignment().exercises
     results = (Result(e.name, "fault", 0.0, 0, len(e.counted()), explanations=(why,)) for e in found)
     return GradedSubmission(student, digest(files), tuple(results))
+
+
+def unread_submission(plan: Plan, student: str, error: Exception) -> GradedSubmission:
+    """A submission whose files could not be read."""
+    return failed_submission(plan, student, [], f"Its files could not be read ({type(error).__name__}: {error}).")

@@ -13,6 +13,7 @@ import zipfile
 from pathlib import PurePosixPath
 
 from proctor.marking.submissions import LARGEST, SUFFIXES, File, Room, in_order, legible, skipped, suffix
+from proctor.marking.unzip import unzipped
 
 ENTRY = b"PK\x01\x02"  # begins the description of a member
 LONGEST_NAME = 255  # no system stores a longer one, and an archive can
@@ -59,8 +60,7 @@ def read_one(archive: zipfile.ZipFile, info: zipfile.ZipInfo, room: Room) -> Fil
     if info.file_size > most:
         return File(name, problem=f"{name} was not read: it is too large.")
     try:
-        with archive.open(info) as member:
-            content = member.read(most + 1)  # a member that claims less than it has ends where it claims to
+        content = unzipped(archive, info, most)
     except Exception:
         room.bytes -= max(info.file_size, 0)  # so much may have been unpacked before it broke
         return File(name, problem=f"{name} could not be read: it is damaged, or locked by a password.")

@@ -6,9 +6,10 @@ from __future__ import annotations
 import _thread
 import os
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import wraps
 from typing import Any
 
@@ -42,6 +43,8 @@ def not_there() -> Iterator[None]:
     """Refuse to code in the block what the sandbox would refuse it. In this thread alone: others go on as they are."""
     if not _hooked:
         _hooked.append(True)
+        with suppress(FileNotFoundError):
+            tempfile.gettempdir()  # looks for it by writing, once: a part of torch that an answer imports asks for it
         sys.addaudithook(_refuse)
         for module, name in STARTERS:  # of which no audit hook hears
             if hasattr(module, name):

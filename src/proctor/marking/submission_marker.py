@@ -13,6 +13,7 @@ of this process (`proctor.marking.live`).
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
@@ -223,8 +224,9 @@ class SubmissionMarker:
         known = dict.fromkeys(sheet.before(name), sheet.module) | dict(sheet.earlier)
         file = self.file_of[name]
         slice_ = self.slice(file, name)
-        used = sorted((slice_.needs | imported_within(slice_, self.assignment.packages)) & known.keys())
-        return {part: known[part] for part in used if not self._is_right(file, part, sheet)}
+        taken = imported_within(slice_, self.assignment.packages)  # whatever the file makes itself of that name
+        used = sorted((slice_.needs | taken) & known.keys())
+        return {part: known[part] for part in used if part in taken or not self._is_right(file, part, sheet)}
 
     def _is_right(self, file: int, part: str, sheet: ExerciseSheet) -> bool:
         """Is this part, as the file has it, right: imported from where it can be, or made there and passed?"""
@@ -359,6 +361,12 @@ class Locator(Protocol):
 
 
 def imported_within(slice_: Slice, packages: Iterable[str]) -> set[str]:
-    """The names that functions import from these packages when they are called."""
-    imports = [found for d in slice_.definitions if not d.is_import for found in d.imports]
-    return {name for module, names in imports if module.partition(".")[0] in packages for name in names or ()}
+    """The names that functions import from these packages when they are called, or take from a package of them:
+    `mine.rotate`."""
+    inside = [found for d in slice_.definitions if not d.is_import for found in d.imports]
+    names = {name for module, names in inside if module.partition(".")[0] in packages for name in names or ()}
+    everything = [found for d in slice_.definitions for found in d.imports]
+    if any(names is None and module.partition(".")[0] in packages for module, names in everything):
+        nodes = (node for d in slice_.definitions for node in ast.walk(d.node))
+        names |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    return names

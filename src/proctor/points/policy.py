@@ -48,6 +48,7 @@ SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*(min|minutes?|h|hours?|d|days?)")
 UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
 MOST_POINTS = 1e6
 LONGEST = timedelta(days=3660)
+YEARS = range(1970, 3000)  # of a time; at the ends of the calendar there is nothing to add to
 
 Longer = timedelta | datetime  # an extension: so much longer, or until then
 
@@ -149,6 +150,10 @@ def read_policy(path: Path, worth: Mapping[str, float], chapters: Mapping[str, S
         line = (at[2] if at else None) or len(text.splitlines()) or 1
         sentence = f"line {line}: this is not TOML: {at[1] if at else 'it is too deep'}"
         raise BadPolicy(f"{path} cannot be used as it is:\n  {sentence}.") from None
+    except ValueError:  # Python's own, of a number that is too long for it
+        long = re.search(r"\d{4300}", text)
+        line = text.count("\n", 0, long.start() if long else 0) + 1
+        raise BadPolicy(f"{path} cannot be used as it is:\n  line {line}: this number is too long.") from None
     reader = Reader(text, worth, chapters)
     policy = reader.policy(given)
     if reader.mistakes:
@@ -315,6 +320,9 @@ class Reader:
     def time(self, value: Any, *path: str | int) -> datetime | None:
         if not isinstance(value, datetime):
             self.note(f"{shown(value)} is no time: write 2026-11-10T23:59:00+01:00, without quotes", *path)
+            return None
+        if value.year not in YEARS:
+            self.note(f"{shown(value)} is far from any course: a year from 1970 to 2999 is expected", *path)
             return None
         return (value if value.tzinfo else value.replace(tzinfo=UTC)).astimezone(UTC)
 

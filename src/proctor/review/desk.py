@@ -104,8 +104,8 @@ class Desk:
         if not 0 <= at < len(group.students):
             raise Refused(f"this group has {len(group.students)} answers")
         student = self.graded.students[group.students[at]]
+        found = self.graded.submission(group.students[at])  # before anything is written: it may be another one by now
         written = self._change([student], exercise, points, comment)
-        found = self.graded.submission(group.students[at])
         score = next(result.score for result in found.results if result.exercise == exercise)
         return {"mark": self._mark(student, exercise, score, written), **self._counted(exercise, group, written)}
 

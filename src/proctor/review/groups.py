@@ -91,10 +91,22 @@ class GradedClass:
         return self._groups[exercise][key]
 
     def submission(self, student: int) -> GradedSubmission:
-        """All that was written down of one student."""
+        """All that was written down of one student.
+
+        Raises:
+            ValueError: these are no longer the results that were read.
+            OSError: they are gone.
+        """
         with self.path.open("rb") as file:
             file.seek(self._starts[student])
-            return self._parsed(file.readline())
+            line = file.readline()
+        try:
+            found = GradedSubmission.from_json(line)
+        except (ValueError, KeyError, TypeError):
+            found = None
+        if found is None or found.student != self.students[student]:
+            raise ValueError("the class was graded again since this page was opened: start `review-class` again")
+        return found
 
 
 def common(result: Result) -> tuple[str, str]:

@@ -15,6 +15,7 @@ import click
 from proctor.collecting import listing
 from proctor.collecting.collect import Collected
 from proctor.grading.engines.local import Local
+from proctor.grading.folder_lock import locked
 from proctor.grading.grade import Engine, Outcome, grade_class, salt_of
 from proctor.grading.worker import Plan
 from proctor.marking.submissions import joined_names
@@ -57,14 +58,19 @@ def grade_submissions(
         raise click.UsageError(f"Results cannot go into {submissions} itself: name another folder with --out.")
     policy = policy or policy_beside(submissions)
     read_scheme(out, policy, times)  # what is wrong with their files is told before anything is done
+    make_writable(out)
     with ExitStack() as stack:
+        try:
+            stack.enter_context(locked(out))  # before anything of it is changed
+        except Fault as error:
+            click.echo(f"Not graded: {error}", err=True)
+            return 1
         collected = collect_class(submissions, out, stack, who, form, say)
         found = collected.submissions.submissions
         if not found:
             text = f"There is no submission in {submissions}: it should hold one folder or file per student."
             click.echo(text, err=True)
             return 1
-        make_writable(out)
         try:
             keep_copies(out, {ROSTER: roster, POLICY: policy, TIMES: times})
             listing.write_listing(out / listing.NAME, collected)
@@ -94,6 +100,7 @@ def grade_submissions(
                     resume=resume,
                     scheme=scheme,
                     say=say,
+                    lock=False,
                 )
         except (Refused, Fault) as error:
             click.echo(f"Not graded: {error}", err=True)

@@ -16,6 +16,7 @@ import pytest
 
 from proctor.grading import worker
 from proctor.grading.deadline import bound_memory, deadline, end_with_parent
+from proctor.grading.engines import local
 from proctor.grading.engines.local import Local
 from proctor.grading.folder_lock import NAME, locked
 from proctor.grading.journal import GradedSubmission, Journal
@@ -146,6 +147,23 @@ def test_a_second_grader_refuses(tmp_path: Path) -> None:
     assert not (tmp_path / NAME).exists()
     with locked(tmp_path):
         pass
+
+
+def test_reading_that_does_not_end_ends_its_worker(
+    plan: Plan, submissions: list[Submission], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calm = Submission.load
+
+    def load(self: Submission) -> Any:
+        while self.student == "eve":
+            pass
+        return calm(self)
+
+    monkeypatch.setattr(Submission, "load", load)
+    monkeypatch.setattr(local, "OWN", 3.0)
+    found = {one.student: one for one in Local(1)(plan, submissions)}
+    assert {result.state for result in found["ann"].results} == {"passed"}
+    assert "took it too long" in found["eve"].results[0].explanations[0].sentence
 
 
 def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:

@@ -152,14 +152,25 @@ def test_a_task_has_a_few_submissions_and_not_too_many_bytes(
     from proctor.grading.engines import cluster
 
     size = len(submissions[0].load()[0].content)
+    failed: list[str] = []
+
+    def batches() -> list[Any]:
+        return list(cluster.batches(submissions, lambda student, error: failed.append(f"{student}: {error}")))
+
     monkeypatch.setattr(cluster, "BATCH", 4)
-    assert [len(batch) for batch in cluster.batches(submissions)] == [4, 2]
+    assert [len(batch) for batch in batches()] == [4, 2]
     monkeypatch.setattr(cluster, "MOST_BYTES", 2 * size)
-    assert [len(batch) for batch in cluster.batches(submissions)] == [2, 2, 2]
+    assert [len(batch) for batch in batches()] == [2, 2, 2]
     monkeypatch.setattr(cluster, "MOST_BYTES", 1)
-    assert [student for batch in cluster.batches(submissions) for student, _ in batch] == [
-        s.student for s in submissions
-    ]
+    assert [student for batch in batches() for student, _ in batch] == [s.student for s in submissions]
+    assert not failed
+
+    def load(self: Submission) -> Any:
+        raise MemoryError("too much")
+
+    monkeypatch.setattr(Submission, "load", load)
+    assert batches() == []
+    assert failed == [f"{s.student}: too much" for s in submissions]
 
 
 def test_the_sandbox_of_every_worker_is_told() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -112,3 +113,24 @@ def test_earlier_results_are_kept_beside_the_new_ones(tmp_path: Path) -> None:
         assert archive_previous(tmp_path) == tmp_path / "earlier" / str(number)
     assert [p.name for p in tmp_path.iterdir()] == ["earlier"]
     assert (tmp_path / "earlier" / "2" / "feedback" / "a.html").read_text() == "2"
+
+
+def test_a_run_that_is_killed_while_it_removes_its_journal_is_finished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = Journal(tmp_path, {"seed": 1})
+    journal.begin()
+    journal.add(GradedSubmission("ann", "d", ()))
+
+    def killed(place: Path, **options: object) -> None:
+        next(place.glob("*.jsonl")).unlink()
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(shutil, "rmtree", killed)
+        with pytest.raises(KeyboardInterrupt):
+            journal.finish()
+    again = Journal(tmp_path, {"seed": 1})
+    assert again.unfinished_settings() is None
+    again.begin()
+    assert [path.name for path in tmp_path.iterdir()] == [".grading"]

@@ -56,6 +56,16 @@ def test_the_same_code_is_the_same_however_many_hand_it_in() -> None:
         assert pairs == [("student0", f"student{i}") for i in range(1, count)]
 
 
+def test_copies_under_other_names_are_found_however_many_there_are() -> None:
+    """A line more in each, or names of one's own: what five or six share is not usual for that."""
+    twice = UNUSUAL + UNUSUAL.replace("attention", "again")
+    for count in (5, 8, 20):
+        copies = {f"student{i:02}": twice.replace("scores", f"s{i}").replace("rows", f"r{i}") for i in range(count)}
+        assert likeness(**copies) == [("student00", f"student{i:02}") for i in range(1, count)]
+    more = [UNUSUAL.replace("    return sum", f"    {'x = ' * (i + 1)}0\n    return sum") for i in range(6)]
+    assert len(likeness(**{f"student{i}": text for i, text in enumerate(more)})) == 15
+
+
 def test_little_code_is_not_compared() -> None:
     assert likeness(a="def f(x): return x", b="def f(x): return x", c="") == []
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import io
 import random
+import time
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from proctor.marking import submissions
+from proctor.marking import archives, submissions
 from proctor.marking.submissions import Submission, collect
+from proctor.marking.unzip import BadMember, unzipped
 
 
 def archive(path: Path, **files: str) -> Path:
@@ -75,13 +77,44 @@ def test_whatever_a_reader_raises_is_a_sentence_to_its_author(tmp_path: Path) ->
 def test_what_is_unpacked_counts_even_if_it_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(submissions, "MOST_BYTES", 30_000)
     unpacked = []
-    read = zipfile.ZipExtFile.read
-    monkeypatch.setattr(zipfile.ZipExtFile, "read", lambda *a: unpacked.append(len(got := read(*a))) or got)
+    monkeypatch.setattr(archives, "unzipped", lambda *a: unpacked.append(len(got := unzipped(*a))) or got)
     for name in ("a", "b"):
         archive(tmp_path / f"{name}.zip", **{f"{name}{i}_py": "x" * 20_000 for i in range(40)})
     files = Submission("eve", (tmp_path / "a.zip", tmp_path / "b.zip")).load()
     assert sum(unpacked) <= 30_000
     assert sum(bool(file.content) for file in files) == 1
+
+
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
+
+
+@pytest.mark.parametrize("method", METHODS[1:])
+def test_a_member_that_claims_less_than_it_has_is_not_unpacked(method: int) -> None:
+    """Of bzip2 and LZMA `zipfile` unpacks all that a piece of 4 kB holds, a second for every member of a kilobyte."""
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w", method) as made:
+        made.writestr("a.py", bytes(50 * 2**20))
+    with zipfile.ZipFile(whole) as archive:
+        (info,) = archive.infolist()
+        info.file_size = 50
+        began = time.process_time()
+        for _ in range(5):
+            with pytest.raises(BadMember):
+                unzipped(archive, info, 2**21)
+        assert time.process_time() - began < 0.2  # 50 MB of bzip2 take longer
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("size", [0, 1, 1000, 300_000])
+def test_a_member_comes_out_as_it_went_in(method: int, size: int) -> None:
+    content = random.Random(size).randbytes(size // 2) + bytes(size - size // 2)
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w", method) as made:
+        made.writestr("a.py", content)
+    with zipfile.ZipFile(whole) as archive:
+        (info,) = archive.infolist()
+        assert unzipped(archive, info, 2**21) == content
+        assert unzipped(archive, info, 400) == content[:401]
 
 
 def test_the_files_of_one_student_are_bounded_over_all_archives(tmp_path: Path) -> None:

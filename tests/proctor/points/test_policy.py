@@ -79,6 +79,15 @@ def test_shared_points_add_up() -> None:
     ("text", "told"),
     [
         ("pass_mark = ", "line 1: this is not TOML: Invalid value."),
+        (f"\n[points]\ndouble = {'9' * 5000}", "line 3: this number is too long."),
+        (
+            "[late]\nfactors = []\n[due]\ndouble = 0001-01-01T00:00:00+23:00",
+            "line 4: 0001-01-01T00:00:00+23:00 is far from any course: a year from 1970 to 2999 is expected.",
+        ),
+        (
+            '[extensions]\nanna = 9999-12-31T23:59:00-23:00',
+            "line 2: 9999-12-31T23:59:00-23:00 is far from any course: a year from 1970 to 2999 is expected.",
+        ),
         ("a = 1", "line 1: there is no 'a' in a policy."),
         ("\n[point]\ndouble = 1", "line 2: there is no 'point' in a policy; did you mean points?"),
         ("points = 3", "line 1: points is a table: write [points], and its lines below."),

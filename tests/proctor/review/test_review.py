@@ -55,6 +55,19 @@ def desk(results: Path) -> Desk:
 # ---- groups
 
 
+def test_a_page_that_is_older_than_the_results_says_so(desk: Desk, results: Path, sample: Any) -> None:
+    """Answers are read from the results when somebody looks: those of a new run may be anybody's."""
+    group = next(group for group in desk.overview()["exercises"][0]["groups"] if group["count"] == 3)
+    assert desk.answer("double", group["key"], 1)["student"] == "dan"
+    (results / "marked.jsonl").write_bytes((results / "marked.jsonl").read_bytes().replace(b'"ann"', b'"zoe-ann"'))
+    for at in range(3):
+        with pytest.raises(ValueError, match="graded again since this page was opened"):
+            desk.answer("double", group["key"], at)
+        with pytest.raises(ValueError, match="graded again since this page was opened"):
+            desk.correct("double", group["key"], at, "1", "")
+    assert not (results / "corrections.csv").exists()
+
+
 def test_answers_are_grouped_by_what_is_wrong_with_them(desk: Desk) -> None:
     found = desk.overview()
     assert (found["students"], found["corrections"]) == (5, 0)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from proctor.grading.folder_lock import NAME, locked
 from qkv import exercises
 from qkv.commands import grading
 
@@ -180,6 +181,20 @@ def test_a_disk_that_is_full_while_grading(
         f"Not finished: No space left on device. What is marked so far is kept in {tmp_path / 'out'}: "
         "the same command goes on from there."
     )
+
+
+def test_a_second_grader_changes_nothing_of_the_first(
+    room: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "roster.csv").write_text("folder,id,name\nben,1,Ben\n")
+    (tmp_path / "other.csv").write_text("folder,id,name\nben,2,Ben\n")
+    with locked(out):
+        assert grading.grade_submissions(room, out, roster=tmp_path / "other.csv") == 1
+        assert {path.name for path in out.iterdir()} == {NAME, "roster.csv"}
+    assert capsys.readouterr().err.startswith("Not graded: another grader is writing into")
+    assert (out / "roster.csv").read_text() == "folder,id,name\nben,1,Ben\n"
 
 
 def test_what_is_ignored_and_who_is_missing_is_said(

@@ -202,6 +202,24 @@ def judged(
         pytest.param(
             "import torch\n" + LAYER.format(inside="from qkv.mine import soft_lookup"), id="own part, where it is used"
         ),
+        pytest.param(
+            "import torch\nimport qkv.mine as mine\n"
+            + LAYER.format(inside="").replace("soft_lookup", "mine.soft_lookup"),
+            id="own part, of the module",
+        ),
+        pytest.param(
+            "import torch\nimport qkv.mine as m\n"
+            + PARTS.format(does="").partition("def soft_lookup")[0]
+            + "\ndef soft_lookup(q, k, v):\n    return m.softmax(m.similarity_scores(q, k), dim=-1) @ v\n",
+            id="own part, of the module, beside a definition",
+        ),
+        pytest.param(
+            "import torch\n" + LAYER.format(inside="import qkv.mine").replace("soft_lookup", "qkv.mine.soft_lookup"),
+            id="own part, of the module, where it is used",
+        ),
+        pytest.param(
+            PARTS.format(does="").replace("def s", "@torch.compiler.disable\ndef s"), id="what imports the compiler"
+        ),
         pytest.param(PARTS.format(does="torch.set_num_threads(1)"), id="threads"),
         pytest.param(PARTS.format(does="import warnings; warnings.warn('careful')"), id="warns"),
     ],

@@ -18,7 +18,7 @@ from distributed.client import Future
 
 from proctor.grading.engines.local import cores
 from proctor.grading.journal import GradedSubmission
-from proctor.grading.worker import Plan, close_sandbox, failed_submission, mark
+from proctor.grading.worker import Plan, close_sandbox, failed_submission, mark, unread_submission
 from proctor.marking.submissions import File, Submission
 from proctor.sandbox import Fault, Refused, choose
 
@@ -83,7 +83,8 @@ def run_on_cluster(
 ) -> Iterator[GradedSubmission]:
     """Keep every worker busy, and give back what is done."""
     introduced: set[str] = set()  # workers whose sandbox was reported
-    waiting = batches(submissions)
+    unread: list[GradedSubmission] = []
+    waiting = batches(submissions, lambda student, error: unread.append(unread_submission(plan, student, error)))
     running: dict[Future[list[GradedSubmission]], list[Handed]] = {}
     done = as_completed()
 
@@ -103,7 +104,11 @@ def run_on_cluster(
 
     fill()
     try:
-        while running:
+        while running or unread:
+            while unread:
+                yield unread.pop()
+            if not running:
+                break
             future = next(done)
             batch = running.pop(future)
             try:
@@ -140,12 +145,16 @@ def tier_here(tier: str, trust: bool) -> tuple[str, str]:
         return platform.node(), f"none, so nothing is marked there: {refused}"
 
 
-def batches(submissions: Iterable[Submission]) -> Iterator[list[Handed]]:
-    """Submissions in groups, read when their turn comes."""
+def batches(submissions: Iterable[Submission], failed: Callable[[str, Exception], None]) -> Iterator[list[Handed]]:
+    """Submissions in groups, read when their turn comes; those that cannot be read are told."""
     group: list[Handed] = []
     size = 0
     for submission in submissions:
-        files = submission.load()
+        try:
+            files = submission.load()
+        except Exception as error:  # what a student handed in can cost nobody else
+            failed(submission.student, error)
+            continue
         more = sum(len(file.content) for file in files)
         if group and size + more > MOST_BYTES:
             yield group

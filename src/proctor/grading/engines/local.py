@@ -16,9 +16,18 @@ from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from proctor.grading.deadline import bound_memory, end_with_parent
+from proctor.grading.deadline import bound_memory, deadline, end_with_parent
 from proctor.grading.journal import GradedSubmission
-from proctor.grading.worker import Plan, close_sandbox, failed_submission, mark, prepared, sandbox_of
+from proctor.grading.worker import (
+    OWN,
+    Plan,
+    close_sandbox,
+    failed_submission,
+    mark,
+    prepared,
+    sandbox_of,
+    unread_submission,
+)
 from proctor.marking.submissions import Submission
 from proctor.sandbox import Fault, launch
 
@@ -132,12 +141,12 @@ def work(plan: Plan, connection: Connection, others: Connection, parent: int) ->
 
 
 def mark_read(plan: Plan, submission: Submission) -> GradedSubmission:
-    """Read and mark a submission."""
+    """Read and mark a submission. Reading that takes too long ends this process, as marking does."""
     try:
-        files = submission.load()
+        with deadline(OWN):
+            files = submission.load()
     except Exception as error:
-        why = f"Its files could not be read ({type(error).__name__}: {error})."
-        return failed_submission(plan, submission.student, [], why)
+        return unread_submission(plan, submission.student, error)
     return mark(plan, submission.student, files)
 
 
