@@ -16,7 +16,7 @@ from proctor.source.text import Function
 DRAWS = {
     "rand", "rand_like", "randn", "randn_like", "randint", "randint_like", "randperm", "random", "randrange", "uniform",
     "uniform_", "normal", "normal_", "bernoulli", "bernoulli_", "multinomial", "exponential_", "random_", "gauss",
-    "choice", "choices", "sample", "shuffle", "permutation", "standard_normal", "dropout",
+    "choice", "choices", "sample", "shuffle", "permutation", "standard_normal",
 }  # fmt: skip
 SEEDS = {"manual_seed", "seed", "Random", "RandomState", "default_rng"}
 OTHER_NUMBERS = "__import__('random').random(); __import__('torch').rand(1)"

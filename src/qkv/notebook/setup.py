@@ -10,6 +10,7 @@ import torch
 from proctor.forbid.replace import prepare_families
 from proctor.inside.warmup import stub_compiler
 from qkv.notebook import kernel, machine, places, progress, skipping
+from qkv.notebook.clock import Clock
 
 NOTEBOOK = "JPY_SESSION_NAME"  # set by Jupyter: the notebook that this kernel serves
 # Our figures are drawn in dark ink on no ground, and say so. JupyterLab's dark theme then puts a white box behind them;
@@ -41,6 +42,8 @@ def setup_notebook() -> None:
         shell.set_custom_exc((NotImplementedError,), skipping.one_line)
         shell.user_ns.setdefault("skip", skipping.skip)
         shell.user_ns.setdefault("reset", skipping.reset)
+        if NOTEBOOK in os.environ:  # somebody looks at a page, and no test or build stores what it shows
+            Clock(shell).install()
     if _shown_in == (shell, shell.execution_count):
         return
     _shown_in = shell, shell.execution_count
