@@ -151,7 +151,7 @@ _NUMBER, _ARCHITECTURE = 0, 4  # offsets in struct seccomp_data
 
 _O_WRONLY, _O_RDWR, _O_CREAT, _O_TRUNC, _O_APPEND, _O_TMPFILE = 0o1, 0o2, 0o100, 0o1000, 0o2000, 0o20000000
 _WRITING = _O_WRONLY | _O_RDWR | _O_CREAT | _O_TRUNC | _O_APPEND | _O_TMPFILE
-_PLACE_OF_OPENER = 7  # among the arguments of open() behind the file
+_PLACE_OF_OPENER = 7  # among the arguments of open() after the file
 _F_HARMLESS = (0, 1, 2, 3, 1030)  # F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_DUPFD_CLOEXEC
 _IOCTL_HARMLESS = (0x5401, 0x5413, 0x541B, 0x5450, 0x5451)  # TCGETS, TIOCGWINSZ, FIONREAD, FIONCLEX, FIOCLEX
 

@@ -188,7 +188,7 @@ class Taken:
             yield text.replace(HOLE, inside), "missing step", 1.9 + 0.04 * node_count(context)
 
     def steps(self, definition: EditableDefinition, function: Function) -> Iterator[Edit]:
-        """A statement of a right solution, put behind one of the student's."""
+        """A statement of a right solution, put after one of the student's."""
         body = body_of(function)
         for statement in body:
             if isinstance(statement, ast.Return):

@@ -1,7 +1,7 @@
 """The marking of one submission: which answers run together, which run again, and their results.
 
 All answers of a file run together. Five things lead to another run: answers that import parts of the course (each
-sheet may import other ones), code that was stopped (the answers behind it still get their turn), an answer that met a
+sheet may import other ones), code that was stopped (the answers after it still get their turn), an answer that met a
 limit after others of its run had used a part of it (it runs again alone: limits are per answer), an answer that is
 not right while a part that it builds on is not either (it runs again with the reference's part, so that an earlier
 mistake costs nothing later), and a mistake that was recognised (it is named only if it shows on other inputs, too).

@@ -239,7 +239,7 @@ class _Reader:
         yield from ((node.value, home), (node.name, scope))
 
     def type_parameters(self, node: Any, scope: Scope) -> Generator[tuple[ast.AST, Scope], None, Scope]:
-        """`[T: Bound]` behind the name of a definition: a scope of its own, which is where the rest is read."""
+        """`[T: Bound]` after the name of a definition: a scope of its own, which is where the rest is read."""
         parameters = getattr(node, "type_params", None)
         if not parameters:
             return scope
