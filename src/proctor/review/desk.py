@@ -114,6 +114,7 @@ class Desk:
         if not points and not comment:
             raise Refused("there are neither points nor a comment to give")
         group = self._group(exercise, key)
+        self.graded.check_unchanged()
         before = self._read()
         students = [self.graded.students[s] for s in group.students]
         untouched = [student for student in students if before.find(student, exercise) is None]

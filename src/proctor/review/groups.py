@@ -6,9 +6,11 @@ class of any size can be gone through.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 from proctor.examining.result import IN_WORDS, Result
 from proctor.grading.journal import MARKED, GradedSubmission
@@ -53,6 +55,7 @@ class GradedClass:
         self._starts: list[int] = []
         self._groups: dict[str, dict[str, Group]] = {}
         with self.path.open("rb") as file:
+            self._read_from = identity(file)
             start = 0
             for line in watched(file):
                 marked = self._parsed(line)
@@ -98,15 +101,29 @@ class GradedClass:
             OSError: they are gone.
         """
         with self.path.open("rb") as file:
+            self._still_the_same(file)
             file.seek(self._starts[student])
-            line = file.readline()
-        try:
-            found = GradedSubmission.from_json(line)
-        except (ValueError, KeyError, TypeError):
-            found = None
-        if found is None or found.student != self.students[student]:
+            return self._parsed(file.readline())
+
+    def check_unchanged(self) -> None:
+        """Make sure that these are still the results that were read.
+
+        Raises:
+            ValueError: the class was graded again.
+            OSError: they are gone.
+        """
+        with self.path.open("rb") as file:
+            self._still_the_same(file)
+
+    def _still_the_same(self, file: BinaryIO) -> None:
+        if identity(file) != self._read_from:
             raise ValueError("the class was graded again since this page was opened: start `review-class` again")
-        return found
+
+
+def identity(file: BinaryIO) -> tuple[int, int, int]:
+    """What tells one writing of a file from another: grading puts a new file into the place of the old one."""
+    found = os.fstat(file.fileno())
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def common(result: Result) -> tuple[str, str]:

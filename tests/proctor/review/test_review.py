@@ -65,7 +65,21 @@ def test_a_page_that_is_older_than_the_results_says_so(desk: Desk, results: Path
             desk.answer("double", group["key"], at)
         with pytest.raises(ValueError, match="graded again since this page was opened"):
             desk.correct("double", group["key"], at, "1", "")
+    with pytest.raises(ValueError, match="graded again since this page was opened"):
+        desk.correct_group("double", group["key"], "1", "")
     assert not (results / "corrections.csv").exists()
+
+
+def test_the_same_students_graded_again_are_other_results(desk: Desk, results: Path) -> None:
+    """Who is there says nothing: an exercise may have been mended, and the groups with it."""
+    group = next(group for group in desk.overview()["exercises"][0]["groups"] if group["count"] == 3)
+    content = (results / "marked.jsonl").read_bytes()
+    (results / "marked.new").write_bytes(content)
+    (results / "marked.new").replace(results / "marked.jsonl")
+    with pytest.raises(ValueError, match="graded again since this page was opened"):
+        desk.answer("double", group["key"], 0)
+    with pytest.raises(ValueError, match="graded again since this page was opened"):
+        desk.correct_group("double", group["key"], "1", "")
 
 
 def test_answers_are_grouped_by_what_is_wrong_with_them(desk: Desk) -> None:
