@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,6 +53,21 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes longest, so that no worker is left alone with it at the end (`--no-loadscope-reorder`)."""
     items.sort(key=lambda item: (item.path.name not in LONGEST, item.path.suffix != ".ipynb"))
+
+
+seconds_of: Counter[str] = Counter()  # by file
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    seconds_of[report.nodeid.partition("::")[0]] += report.duration
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """The files that took longest, by the clock: one test alone says little of what a run costs."""
+    if sum(seconds_of.values()) > 300:
+        terminalreporter.section("slowest 30 files")
+        for name, seconds in seconds_of.most_common(30):
+            terminalreporter.write_line(f"{seconds:7.0f} s  {name}")
 
 
 @pytest.fixture(scope="session")

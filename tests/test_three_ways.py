@@ -1,6 +1,6 @@
 """One judge: a kept answer is told the same in a notebook, by `qkv check` and in the grader's sandbox.
 
-An eighth of them is judged in all three ways, another one each day; all of them where `QKV_ALL=1` is set.
+A sixteenth of them is judged in all three ways, another one each day; all of them where `QKV_ALL=1` is set.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def told(result: Result) -> tuple[str, float, tuple[str, ...], int | None]:
     return result.state, round(result.score, 6), result.misconceptions, result.line
 
 
-@pytest.mark.parametrize(("path", "answers"), turn(FILES, parts=8))
+@pytest.mark.parametrize(("path", "answers"), turn(FILES, parts=16))
 def test_one_judge(
     path: Path,
     answers: list[SampleAnswer],

@@ -122,8 +122,8 @@ def test_names_are_short_and_printable(name: str, read: str):
         (blob({"x": entry(offsets=[4, 12])}, bytes(12)), "the tensors do not follow each other without gaps"),
         (blob({"x": entry(), "y": entry()}, bytes(8)), "the tensors do not follow each other without gaps"),
         (twice("x", entry(), entry(offsets=[8, 16]), bytes(16)), "the tensors do not follow each other without gaps"),
-        (twice("x", entry(offsets=[8, 16]), entry(), bytes(16)), "bytes are left over behind the tensors"),
-        (blob({"x": entry()}, bytes(9)), "bytes are left over behind the tensors"),
+        (twice("x", entry(offsets=[8, 16]), entry(), bytes(16)), "bytes are left over after the tensors"),
+        (blob({"x": entry()}, bytes(9)), "bytes are left over after the tensors"),
     ],
 )
 def test_garbage_is_refused(data, message):
